@@ -181,7 +181,7 @@ def built(output: Path, *, jobs: int) -> Path:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--output", type=Path, default=ROOT / "dist", help="where the wheel goes")
+    parser.add_argument("--output", type=Path, default=ROOT / "dist", help="the folder for the wheel")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many files are compiled at once")
     chosen = parser.parse_args(arguments)
     lacks = absent()

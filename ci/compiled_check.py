@@ -111,10 +111,10 @@ def _test(environment: Mapping[str, str], jobs: int) -> bool:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("wheel", nargs="?", type=Path, help="the wheel; that of this platform in dist/ unless given")
+    parser.add_argument("wheel", nargs="?", type=Path, help="the wheel (default: the wheel of this platform in dist/)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many processes run tests")
-    parser.add_argument("--no-tests", action="store_true", help="run the simulations alone")
-    parser.add_argument("--tell", action="store_true", help="run the simulations, and print what came of them")
+    parser.add_argument("--no-tests", action="store_true", help="run only the simulations")
+    parser.add_argument("--tell", action="store_true", help="run the simulations, and print their outcomes")
     chosen = parser.parse_args(arguments)
     if chosen.tell:
         _tell()

@@ -120,10 +120,10 @@ def _pack(wheels: Path, file: Path, targets: Sequence[dict[str, Any]]) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("platforms", nargs="*", default=[_here()], help=f"of {', '.join(PLATFORMS)}; this machine's unless said otherwise")
-    parser.add_argument("--python", action="append", choices=PYTHONS, help="releases of Python that the file is to run with; all")
-    parser.add_argument("--wheels", type=Path, help="take the wheels from this folder, and none from an index")
-    parser.add_argument("--output", type=Path, default=ROOT / "dist", help="where wheel and file go")
+    parser.add_argument("platforms", nargs="*", default=[_here()], help=f"of {', '.join(PLATFORMS)}; the platform of this machine by default")
+    parser.add_argument("--python", action="append", choices=PYTHONS, help="the releases of Python for which the file is made (default: all)")
+    parser.add_argument("--wheels", type=Path, help="use only the wheels of this folder, and none from an index")
+    parser.add_argument("--output", type=Path, default=ROOT / "dist", help="the folder for wheel and file")
     chosen = parser.parse_args(arguments)
     if unknown := set(chosen.platforms) - set(PLATFORMS):
         raise SystemExit(f"no such platform: {', '.join(sorted(unknown))}; there are {', '.join(PLATFORMS)}")

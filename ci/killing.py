@@ -49,8 +49,8 @@ def affordable(tests: Sequence[tuple[float, bool]]) -> list[int]:
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("killing")
     group.addoption("--drawn", type=Path, help="a JSON list of mutants")
-    group.addoption("--outcomes", type=Path, help="where to write what became of each")
-    group.addoption("--jobs", type=int, default=1, help="how many to try side by side")
+    group.addoption("--outcomes", type=Path, help="where to write the result of each mutant")
+    group.addoption("--jobs", type=int, default=1, help="how many to run side by side")
 
 
 def pytest_configure(config: pytest.Config) -> None:

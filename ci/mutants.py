@@ -187,9 +187,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Return 0 when at least 95 in 100 of the mutants that count are killed, else 1; 3 when none could be tried."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, default=400, help="how many mutants to draw (400)")
-    parser.add_argument("--seed", type=int, default=[1], nargs="+", help="which ones (1); several draw as many samples")
-    parser.add_argument("--only", default="groupproof.", help="draw among the mutants whose name begins so")
-    parser.add_argument("--jobs", type=int, default=2, help="how many to try side by side (2)")
+    parser.add_argument("--seed", type=int, default=[1], nargs="+", help="the seed (1); each of several seeds draws its own sample")
+    parser.add_argument("--only", default="groupproof.", help="draw only mutants whose name has this prefix")
+    parser.add_argument("--jobs", type=int, default=2, help="how many to run side by side (2)")
     wanted = parser.parse_args(arguments)
     _lay_out()
     modules = list(MACHINES)

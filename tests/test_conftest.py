@@ -48,5 +48,5 @@ def test_a_worker_tells_what_a_test_came_to_and_not_that_it_began_and_ended_in_o
 
 
 @pytest.mark.parametrize("option", ["--durations=3", "--junit-xml=found.xml"])
-def test_who_asks_for_each_phase_is_told_of_each(pytester: pytest.Pytester, option: str) -> None:
+def test_a_caller_that_asks_for_each_phase_gets_each_phase(pytester: pytest.Pytester, option: str) -> None:
     assert _results(pytester, option) > RESULTS | {("test_fine", "setup", "passed"), ("test_fine", "teardown", "passed")}

@@ -133,7 +133,7 @@ def test_another_answer_than_the_right_one_is_no_heartbeat(data: bytes, message:
         beat(address, [b"x"], [echoed(0)], seconds=5)
 
 
-def test_ratios_are_of_medians_of_one_run_and_say_whether_an_aim_is_met() -> None:
+def test_ratios_are_of_medians_of_one_run_and_say_whether_an_aim_is_reached() -> None:
     own, kfake, kafka = (Measured(name, ("127.0.0.1", 1)) for name in ("groupproof", "kfake", "apache-kafka@4.1.0"))
     for measurement, rates, seconds in ((own, (9.0, 1.0, 10.0), 0.5), (kfake, (10.0, 10.0, 10.0), 0.1), (kafka, (1.0,), 0.4)):
         measurement.values = {"beats 10": list(rates), "rebalance 10": [seconds]}

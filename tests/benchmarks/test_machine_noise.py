@@ -20,7 +20,7 @@ def test_the_same_work_differs_by_what_lies_between_most_rounds() -> None:
     assert spread_of([10.0] * 10 + [12.0] * 10) == pytest.approx(2 / 11)
 
 
-def test_a_watch_tells_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_watch_reports_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine_noise, "_STEPS", 1_000)
     noise = NoiseWatch().noise()
 

@@ -37,7 +37,7 @@ def test_a_simulated_trace_has_about_the_rows_that_were_asked_for(tmp_path: Path
     assert pq.read_metadata(simulated(tmp_path, rows=6_000, members=20)).num_rows == pytest.approx(6_000, rel=0.6)
 
 
-def test_copies_of_a_run_are_groups_of_their_own_that_keep_the_laws(tmp_path: Path) -> None:
+def test_copies_of_a_run_are_separate_groups_that_keep_the_invariants(tmp_path: Path) -> None:
     base = simulated(tmp_path / "base", rows=500, members=3)
 
     trace = copied(base, tmp_path, 4)

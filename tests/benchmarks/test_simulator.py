@@ -20,7 +20,7 @@ def test_both_dialects_are_measured_in_turns(mix: Mix) -> None:
     assert min(ratio.by_second, ratio.by_request, *ratio.requests) > 0
 
 
-def test_the_build_is_told_by_the_machine_s_file() -> None:
+def test_the_build_is_recognised_by_the_machines_file() -> None:
     assert (build_of("/lib/coordinator.py"), build_of("/lib/coordinator.cpython-311-x86_64-linux-gnu.so")) == ("pure", "compiled")
 
 
@@ -31,7 +31,7 @@ def test_the_simulator_is_many_times_as_fast_as_the_trio_pair() -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize(("members", "seeds", "duration_ms", "aim"), [(10, 5, 1_200_000, 5_000), (100, 3, 300_000, 25)])
-def test_a_second_holds_so_much_virtual_time_with_faults_and_laws(members: int, seeds: int, duration_ms: int, aim: int) -> None:
+def test_a_second_holds_so_much_virtual_time_with_faults_and_invariants(members: int, seeds: int, duration_ms: int, aim: int) -> None:
     assert fast(members, seeds=seeds, duration_ms=duration_ms)[0] >= aim
 
 

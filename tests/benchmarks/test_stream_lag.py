@@ -22,7 +22,7 @@ def _rebalance(number: int, at_ms: int, kind: str = "rebalance") -> dict[str, An
     return {"group": "g", "kind": kind, "number": number, "at_ms": at_ms}
 
 
-def test_the_lag_is_from_the_record_to_the_first_complete_file_that_tells_of_it(tmp_path: Path) -> None:
+def test_the_lag_is_from_the_record_to_the_first_complete_file_that_reports_it(tmp_path: Path) -> None:
     _batch(tmp_path, 9, 12.0, [_rebalance(1, 1_000), _rebalance(2, 10_000), _rebalance(1, 11_000, "storm")])
     _batch(tmp_path, 10, 20.0, [_rebalance(2, 10_000), _rebalance(3, 19_000)])
     _batch(tmp_path, 11, 21.0, [_rebalance(4, 20_000)], name=".part-0.parquet")

@@ -30,7 +30,7 @@ def test_a_night_of_virtual_time_is_not_cut_short() -> None:
     assert short.limits.steps_s == 5
 
 
-def test_over_the_wire_a_scenario_has_its_own_ground_and_less_patience() -> None:
+def test_over_the_wire_a_scenario_has_its_own_run_mode_and_shorter_waits() -> None:
     stage = run(brokers=ReferenceBrokers(profile="kafka-4.1"))._on_the_wire(ReferenceBrokers(profile="kafka-4.1"))
 
     assert isinstance(stage, ChaosStage)
@@ -52,7 +52,7 @@ def test_the_report_names_both_sides() -> None:
     assert info.coordinator == ReferenceBrokers(profile="kafka-4.1").spec == wired.environment()["coordinator"]
 
 
-def test_what_can_not_be_had_here_is_said_to_be_untried() -> None:
+def test_what_is_not_available_here_is_said_to_be_untried() -> None:
     (result,) = run(unsupported={CASE.id: "It runs in virtual time alone: so."}).go().summary.results
 
     assert (result.ruling.verdict, result.ruling.observed) == (Verdict.UNIMPLEMENTED, "It runs in virtual time alone: so.")

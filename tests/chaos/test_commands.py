@@ -54,7 +54,7 @@ def test_the_number_of_members_is_the_user_s(tmp_path: Path, capsys: pytest.Capt
     assert len(plan.members if hasattr(plan, "members") else ()) == 5
 
 
-def test_a_scenario_of_one_s_own_that_does_not_bite_gives_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_users_scenario_without_effect_gives_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mine = tmp_path / "mine.toml"
     mine.write_text(BAD)
     code, out, _ = called(capsys, "run", str(mine), "--output", str(tmp_path / "out"))
@@ -98,11 +98,11 @@ def test_a_program_that_is_not_there_is_the_environment_s_fault(tmp_path: Path, 
         (["run", QUICK, "--members", "1"], "--members"),
         (["run", QUICK, "--reference", "--", "python", "shim.py"], "leave --client, --coordinator and a program behind -- out"),
         (["run", QUICK, "--client", "java", "--", "python", "shim.py"], "name the client either by --client or by a program behind --"),
-        (["run", QUICK, "--"], "nothing stands behind --"),
+        (["run", QUICK, "--"], "there is nothing after --"),
         (["rum"], "no command is called 'rum'; did you mean run"),
     ],
 )
-def test_wrong_usage_is_told_in_one_line(
+def test_wrong_usage_is_reported_in_one_line(
     words: list[str], message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: Any
 ) -> None:
     monkeypatch.chdir(tmp_path)

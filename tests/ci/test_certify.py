@@ -57,7 +57,7 @@ def test_each_client_gets_its_own_folder_and_the_run_ends_with_the_most_severe_c
     assert "b@1                  1: breaks the protocol, or an expectation is stale; reports/b@1/report.html" in printed
 
 
-def test_a_client_without_a_full_verdict_is_told_with_what_is_missing(fake: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_client_without_a_full_verdict_is_reported_with_what_is_missing(fake: list[str], capfd: pytest.CaptureFixture[str]) -> None:
     assert certify.main(["a@2", "b"], fake) == 2
 
     lines = capfd.readouterr().out.splitlines()
@@ -79,7 +79,7 @@ def test_a_client_without_a_full_verdict_is_told_with_what_is_missing(fake: list
         ([77], ["1 of 1 unknown exit code: c0"]),
     ],
 )
-def test_the_end_says_how_many_came_to_what_with_the_most_severe_last(codes: list[int], lines: list[str]) -> None:
+def test_the_end_counts_the_verdicts_with_the_most_severe_last(codes: list[int], lines: list[str]) -> None:
     done = [certify.Certification(name=f"c{number}", code=code) for number, code in enumerate(codes)]
 
     assert list(certify.ending(done)) == lines

@@ -88,7 +88,7 @@ def test_a_class_can_be_derived_from() -> None:
     assert _changed(PLAIN.format("Enum")) == []
 
 
-def test_bases_are_told_by_where_they_are_from() -> None:
+def test_bases_are_described_by_their_origin() -> None:
     assert bases_in("from base import Root\nclass A(Root): pass\nclass B(A, dict): pass\n", "m") == {
         "m.A": frozenset({"base.Root"}), "m.B": frozenset({"m.A", "m.dict"}),
     }  # fmt: skip

@@ -36,7 +36,7 @@ def _fits(wheel: str, platform: str, python: str) -> bool:
         *((PURE, platform, python, True) for platform in dist.PLATFORMS for python in dist.PYTHONS),
     ],
 )
-def test_a_wheel_is_taken_for_the_platforms_and_pythons_that_it_is_for(wheel: str, platform: str, python: str, fits: bool) -> None:
+def test_a_wheel_is_used_for_the_platforms_and_pythons_that_it_is_for(wheel: str, platform: str, python: str, fits: bool) -> None:
     assert _fits(wheel, platform, python) is fits
 
 

@@ -27,7 +27,7 @@ def test_the_file_is_written_from_folders(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "durations.json").read_text())["client"] == {"join/classic/a": 3.0}
 
 
-def test_a_case_of_which_no_report_tells_keeps_what_was_written(tmp_path: Path) -> None:
+def test_a_case_that_is_in_no_report_keeps_its_files(tmp_path: Path) -> None:
     file = tmp_path / "durations.json"
     file.write_text(json.dumps({"client": {"leave/classic/b": 4.0}, "coordinator": {"join/classic/c": 5.0}}))
     (tmp_path / "report.json").write_text(json.dumps(a_run(3.0)))

@@ -54,7 +54,7 @@ def test_a_client_of_two_dialects_has_a_line_for_each(tmp_path: Path, folder: Pa
     assert [line.split(" | ")[3] for line in lines if line.startswith("| b ")] == ["classic"]
 
 
-def test_a_partial_grade_is_told_with_what_it_lacks(tmp_path: Path, folder: Path) -> None:
+def test_a_partial_grade_is_reported_with_what_it_lacks(tmp_path: Path, folder: Path) -> None:
     partial = a_report(tmp_path, "a", "UNIMPLEMENTED")
     made = json.loads(Path(partial, "report.json").read_text())
     Path(partial, "report.json").write_text(json.dumps(made | {"grade": "PARTIAL 0/1"}))

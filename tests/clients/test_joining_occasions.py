@@ -134,7 +134,7 @@ def test_partitions_are_committed_then_revoked_then_joined_once_for_each_rebalan
     assert b.sent[-1][1].api is JOIN
 
 
-def test_the_reason_for_a_join_is_told_and_cut(bench: type[Bench]) -> None:
+def test_the_reason_for_a_join_is_reported_and_cut(bench: type[Bench]) -> None:
     b = bench()
     b.stable(0)
     b.answer_heartbeat(27)
@@ -193,7 +193,7 @@ def test_a_sync_with_the_generation_before_shows(bench: type[Bench]) -> None:
 
 
 @pytest.mark.parametrize(("policy", "joins", "failures"), [(Policy(empty_assignment="refused"), 2, 1), (Policy(empty_assignment="rejoined"), 3, 0)])
-def test_a_client_that_wants_partitions_does_not_bear_an_empty_assignment(bench: type[Bench], policy: Policy, joins: int, failures: int) -> None:
+def test_a_client_that_requires_partitions_refuses_an_empty_assignment(bench: type[Bench], policy: Policy, joins: int, failures: int) -> None:
     b = bench(policy)
     b.syncing()
     b.answer(SYNC, assignment=encode_assignment(Assignment()))

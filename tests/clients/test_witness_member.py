@@ -191,7 +191,7 @@ def test_after_a_lost_coordinator_the_next_join_waits_for_the_backoff_however_so
 
 @pytest.mark.requirement("CLIENT-14", "CLIENT-33")
 @pytest.mark.parametrize(("api", "error"), [(JOIN, 25), (SYNC, 25), (SYNC, 22)])
-def test_who_is_out_while_it_rejoins_loses_what_it_kept_and_its_generation(bench: type[Bench], api: Api, error: int) -> None:
+def test_a_member_that_is_refused_while_it_rejoins_loses_what_it_kept_and_its_generation(bench: type[Bench], api: Api, error: int) -> None:
     b = bench(assignors=("cooperative-sticky",))
     b.stable(0, 1)
     b.answer_heartbeat(27)
@@ -224,7 +224,7 @@ def test_its_assignors_are_listed_in_the_order_of_preference_each_with_metadata(
 
 
 @pytest.mark.requirement("CLIENT-53")
-def test_heartbeats_rest_while_the_member_is_not_stable_and_go_on_after_the_rejoin(bench: type[Bench]) -> None:
+def test_heartbeats_rest_while_the_member_is_not_stable_and_continue_after_the_rejoin(bench: type[Bench]) -> None:
     b = bench()
     b.stable(0)
     b.answer_heartbeat(25)

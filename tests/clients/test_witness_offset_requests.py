@@ -80,7 +80,7 @@ def test_a_refused_commit_fails_by_name_and_drops_the_generation_that_is_over(be
 
 @pytest.mark.requirement("CLIENT-69", "CLIENT-79")
 @pytest.mark.parametrize(("api", "error"), [(COMMIT, 12), (COMMIT, 28), (COMMIT, 29), (COMMIT, 30), (FETCH, 30)])
-def test_what_cannot_pass_is_told_once_and_costs_no_membership(bench: type[Bench], api: Api, error: int) -> None:
+def test_what_cannot_pass_is_reported_once_and_costs_no_membership(bench: type[Bench], api: Api, error: int) -> None:
     b = stable(bench)
     ask(b, api)
     b.answer(api, error)

@@ -86,7 +86,7 @@ def test_a_settled_member_sends_its_coordinator_heartbeats_and_commits_and_nothi
 
 
 @pytest.mark.reading("DISC-20")
-def test_14_is_waited_out_and_15_and_16_are_looked_up_anew(bench: type[Bench]) -> None:
+def test_14_is_waited_out_and_15_and_16_are_looked_up_again(bench: type[Bench]) -> None:
     assert (ErrorCode(14).name, ErrorCode(15).name, ErrorCode(16).name) == (
         "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR",
     )  # fmt: skip

@@ -103,7 +103,7 @@ def test_what_was_read_is_committed_every_five_seconds_by_default(bench: type[Be
 
 
 @pytest.mark.requirement("TIMER-42")
-def test_a_close_waits_thirty_seconds_for_its_goodbye_and_no_longer(bench: type[Bench]) -> None:
+def test_a_close_waits_thirty_seconds_for_its_leave_and_no_longer(bench: type[Bench]) -> None:
     b = bench(close_timeout_ms=30_000)
     b.stable()
     b.do(b.member.close(b.now))

@@ -109,7 +109,7 @@ async def test_offsets_are_deleted_but_for_unknown_partitions_and_subscribed_top
 
 
 @pytest.mark.parametrize(("profile", "committed", "number"), [("kafka-1.1", [0, 0], 0), ("kafka-2.4", [0, 3], 2), ("kafka-2.8", [0, 3], 1)])
-def test_what_older_brokers_tell_of_partitions_that_do_not_exist(profile: str, committed: list[int], number: int) -> None:
+def test_what_older_brokers_answer_for_missing_partitions(profile: str, committed: list[int], number: int) -> None:
     """Measured on 1.1.0, 2.4.1 and 2.8.2."""
 
     @virtually

@@ -54,7 +54,7 @@ def test_what_is_heard_of_a_request_is_its_arrival_its_taking_up_and_its_answer(
     trio.run(run)
 
 
-def test_requests_that_come_together_all_arrive_before_the_first_is_taken_up_and_are_answered_in_order() -> None:
+def test_requests_that_come_together_all_arrive_before_the_first_is_processed_and_are_answered_in_order() -> None:
     async def run() -> None:
         async with served() as (serving, recorder), client(serving) as member:
             await stable(member)
@@ -105,7 +105,7 @@ def test_what_comes_in_one_piece_with_a_request_that_takes_the_long_way_is_answe
     trio.run(run)
 
 
-def test_a_server_that_nobody_hears_answers_the_same_and_keeps_nothing() -> None:
+def test_a_server_without_listeners_answers_the_same_and_keeps_nothing() -> None:
     async def run() -> None:
         async with served(keeps=False) as (serving, recorder), client(serving) as member:
             await stable(member)
@@ -116,7 +116,7 @@ def test_a_server_that_nobody_hears_answers_the_same_and_keeps_nothing() -> None
     trio.run(run)
 
 
-def test_a_fault_that_is_armed_while_a_request_is_parked_strikes_its_answer_though_nobody_heard_of_the_request() -> None:
+def test_a_fault_that_is_armed_while_a_request_is_parked_acts_on_its_answer_though_nobody_heard_of_the_request() -> None:
     async def run() -> None:
         async with served(keeps=False) as (serving, _), client(serving) as first, client(serving, "m1") as second:
             await stable(first)
@@ -132,7 +132,7 @@ def test_a_fault_that_is_armed_while_a_request_is_parked_strikes_its_answer_thou
     trio.run(run)
 
 
-def test_an_armed_fault_strikes_what_would_be_answered_at_once() -> None:
+def test_an_armed_fault_acts_on_a_request_that_would_be_answered_at_once() -> None:
     async def run() -> None:
         async with served(keeps=False) as (serving, _), client(serving) as member:
             await stable(member)

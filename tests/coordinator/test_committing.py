@@ -57,7 +57,7 @@ def test_a_commit_in_stable_is_stored_and_keeps_the_member_alive(scene: Scene) -
 
 
 @pytest.mark.requirement("COMMIT-04")
-def test_in_1_1_whoever_commits_while_completing_is_told_of_the_rebalance(scene_of: Callable[..., Scene]) -> None:
+def test_in_1_1_a_commit_while_completing_is_answered_27(scene_of: Callable[..., Scene]) -> None:
     scene = scene_of("kafka-1.1")
     scene.joined(version=2)
 
@@ -89,7 +89,7 @@ def test_while_preparing_the_old_generation_still_commits(scene: Scene) -> None:
 
 
 @pytest.mark.requirement("COMMIT-21", "COMMIT-51", "TR-096", "TR-097", "FETCH-03")
-def test_while_completing_a_member_is_told_to_rejoin_after_the_checks(scene: Scene) -> None:
+def test_while_completing_a_heartbeat_is_answered_27_after_the_checks(scene: Scene) -> None:
     (leader,) = scene.joined()
 
     assert scene.commit(leader, 1) == [ErrorCode.REBALANCE_IN_PROGRESS]
@@ -99,7 +99,7 @@ def test_while_completing_a_member_is_told_to_rejoin_after_the_checks(scene: Sce
 
 
 @pytest.mark.requirement("COMMIT-04", "COMMIT-09", "COMMIT-01")
-def test_in_1_1_everybody_is_told_to_rejoin_while_completing(scene_of: Callable[..., Scene]) -> None:
+def test_in_1_1_every_heartbeat_is_answered_27_while_completing(scene_of: Callable[..., Scene]) -> None:
     scene = scene_of("kafka-1.1")
     (leader,) = scene.joined()
     rejoin = [ErrorCode.REBALANCE_IN_PROGRESS]

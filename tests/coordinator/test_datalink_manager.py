@@ -174,7 +174,7 @@ def test_the_manager_waits_for_every_worker_of_the_last_generation_until_the_wai
 
 
 @pytest.mark.requirement("MGR-08")
-def test_everybody_who_joined_is_told_of_one_leader_who_is_one_of_them() -> None:
+def test_all_members_get_one_leader_which_is_one_of_them() -> None:
     manager = Manager()
     ids = manager.settled(3)
     asked = [manager.join(id, metadata=b"more") for id in ids]
@@ -224,7 +224,7 @@ def test_a_group_is_empty_first_and_again_when_nobody_is_left() -> None:
 
 
 @pytest.mark.requirement("MGR-23")
-def test_while_a_rebalance_is_prepared_heartbeats_and_syncs_are_told_so() -> None:
+def test_while_a_rebalance_is_prepared_heartbeats_and_syncs_are_answered_27() -> None:
     manager = Manager()
     leader, follower = manager.settled(2)
     manager.join()
@@ -244,7 +244,7 @@ def test_awaiting_sync_and_stable_have_one_state_each_before_them() -> None:
 
 
 @pytest.mark.requirement("MGR-27")
-def test_a_heartbeat_in_awaiting_sync_is_told_of_the_rebalance() -> None:
+def test_a_heartbeat_in_awaiting_sync_is_answered_with_the_rebalance() -> None:
     manager = Manager()
     leader, _ = manager.formed(2)
 
@@ -325,7 +325,7 @@ def test_without_it_no_rule_leads_to_dead_or_is_of_it() -> None:
 
 
 @pytest.mark.requirement("MGR-33", "MGR-05")
-def test_after_a_switch_the_new_manager_knows_no_group_and_generations_begin_anew() -> None:
+def test_after_a_switch_the_new_manager_knows_no_group_and_generations_begin_again() -> None:
     manager = Manager()
     leader, follower = manager.settled(2)
 

@@ -29,7 +29,7 @@ def test_in_an_empty_group_everybody_is_a_stranger(scene: Scene) -> None:
 
 
 @pytest.mark.requirement("HB-07", "TR-056", "TR-057", "TR-119", "HB-58")
-def test_while_preparing_a_member_is_told_to_rejoin_and_kept(scene: Scene) -> None:
+def test_while_preparing_a_heartbeat_is_answered_27_and_keeps_the_member(scene: Scene) -> None:
     leader, follower = scene.stable(2)
     scene.join(leader)
     assert scene.heartbeat("x") is ErrorCode.UNKNOWN_MEMBER_ID
@@ -87,7 +87,7 @@ def test_a_refused_heartbeat_or_commit_restarts_nothing(scene: Scene) -> None:
 
 
 @pytest.mark.requirement("HB-11", "TR-120", "HB-60", "HB-55", "TRIG-03", "LEAVE-07")
-def test_a_silent_member_is_taken_out_after_its_session_and_the_others_rejoin(scene: Scene) -> None:
+def test_a_silent_member_is_removed_after_its_session_and_the_others_rejoin(scene: Scene) -> None:
     leader, silent = scene.stable(2)
     scene.after(5_000)
     scene.heartbeat(leader)
@@ -175,7 +175,7 @@ def test_in_1_1_any_member_is_sent_back_while_completing_and_not_refreshed(scene
 
 
 @pytest.mark.requirement("HB-52")
-def test_in_2_4_what_a_heartbeat_is_told_and_whether_it_keeps_alive_hangs_on_the_state(scene_of: Callable[..., Scene]) -> None:
+def test_in_2_4_a_heartbeats_answer_and_whether_it_keeps_alive_depend_on_the_state(scene_of: Callable[..., Scene]) -> None:
     scene = scene_of("kafka-2.4")
     assert scene.heartbeat(scene.given_id(), 0) is ErrorCode.UNKNOWN_MEMBER_ID
     leader, follower = scene.stable(2)

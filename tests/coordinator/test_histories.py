@@ -190,7 +190,7 @@ def _reload_resets(scene: Scene) -> bool:
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(steps=[Step("join", who=5, which=1, how=0)], delay_ms=0, profile="kafka-2.7")
 @given(steps=STEPS, delay_ms=st.sampled_from((0, 3_000)), profile=st.sampled_from(profiles()))
-def test_the_laws_hold_in_any_history(scene_of: Callable[..., Scene], steps: list[Step], delay_ms: int, profile: str) -> None:
+def test_the_invariants_hold_in_any_history(scene_of: Callable[..., Scene], steps: list[Step], delay_ms: int, profile: str) -> None:
     scene = scene_of(profile, group_initial_rebalance_delay_ms=delay_ms)
     history = History(scene, instances=(None,) * 4) if api_versions(profile)[Api.JOIN_GROUP][1] < 5 else History(scene)
     for step in steps:

@@ -39,7 +39,7 @@ def test_the_initial_delay_is_three_seconds(scene: Scene) -> None:
 
 
 @pytest.mark.requirement("TIMER-03")
-def test_who_can_wait_no_longer_than_the_initial_delay_has_it_prolonged_by_nobody(scene: Scene) -> None:
+def test_a_member_with_a_rebalance_timeout_of_the_initial_delay_has_it_prolonged_by_nobody(scene: Scene) -> None:
     first = scene.join(rebalance_ms=1_000)
     late = scene.after(2_900).join(rebalance_ms=1_000)
     scene.after(100)

@@ -353,7 +353,7 @@ def test_beyond_the_groups_size_even_a_handed_out_id_is_turned_away(scene_of: Ca
 
 
 @pytest.mark.requirement("JOIN-59")
-def test_the_reason_of_a_rebalance_is_told(scene: Scene) -> None:
+def test_the_reason_of_a_rebalance_is_reported(scene: Scene) -> None:
     (leader,) = scene.stable()
     scene.join(leader, reason="new topics")
 

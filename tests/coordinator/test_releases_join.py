@@ -217,7 +217,7 @@ def test_a_refusal_by_release(scene_of: Scenes, profile: str, version: int, fiel
 
 
 @pytest.mark.parametrize(("profile", "member_id"), [("kafka-1.1", "x"), ("kafka-2.4", "x"), ("kafka-3.9", "x"), ("kafka-4.0", ""), ("kafka-4.1", "")])
-def test_who_is_sent_elsewhere_is_not_named_by_the_coordinator_in_java(scene_of: Scenes, profile: str, member_id: str) -> None:
+def test_a_client_of_another_coordinator_is_not_named_by_the_coordinator_in_java(scene_of: Scenes, profile: str, member_id: str) -> None:
     scene = scene_of(profile)
     scene.take(scene.coordinator.unload(PARTITION, 0))
     answer = scene.join("x", version=2).answer

@@ -58,7 +58,7 @@ def test_a_commit_in_a_transaction_by_release(scene_of: Scenes, act: Callable[[S
     assert answers(act, {profile: scene_of(profile) for profile in expected}) == expected
 
 
-def test_the_log_of_3_7_takes_a_transaction_that_nobody_had_verified_where_it_is_told_to(scene_of: Scenes) -> None:
+def test_the_log_of_3_7_accepts_an_unverified_transaction_if_it_is_configured_to(scene_of: Scenes) -> None:
     scene = scene_of("kafka-3.7-new", transaction_partition_verification_enable=0)
 
     assert (_commit(scene), outcome_text(scene.state() or "none")) == ("0", "Empty")
@@ -113,7 +113,7 @@ DESCRIBED: Table = {"a member's subscription": (_described, "subscription | 2.3 
 
 
 @situations(DESCRIBED)
-def test_what_describers_are_told_by_release(scene_of: Scenes, act: Callable[[Scene], object], expected: dict[str, str]) -> None:
+def test_what_describers_get_by_release(scene_of: Scenes, act: Callable[[Scene], object], expected: dict[str, str]) -> None:
     assert answers(act, {profile: scene_of(profile) for profile in expected}) == expected
 
 

@@ -44,7 +44,7 @@ def test_while_preparing_a_member_is_sent_back_to_join(scene: Scene) -> None:
 
 
 @pytest.mark.requirement("SYNC-26")
-def test_the_leader_waits_for_the_log_as_its_followers_do_and_is_told_what_they_are_told(scene: Scene) -> None:
+def test_the_leader_waits_for_the_log_as_its_followers_do_and_gets_the_same_answer(scene: Scene) -> None:
     leader, follower = scene.joined(2)
     parked = scene.sync(follower)
     scene.coordinator.append_error = ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -68,7 +68,7 @@ def test_followers_are_parked_until_the_leader_assigns_and_each_gets_its_own(sce
 
 
 @pytest.mark.requirement("SYNC-07", "SYNC-08", "INV-09")
-def test_who_the_leader_leaves_out_gets_no_bytes_and_ghosts_are_ignored(scene: Scene) -> None:
+def test_a_member_that_the_leader_leaves_out_gets_no_bytes_and_ghosts_are_ignored(scene: Scene) -> None:
     leader, follower = scene.joined(2)
     parked = scene.sync(follower)
     scene.sync(leader, assigned={leader: b"all", "ghost": b"some"})
@@ -78,7 +78,7 @@ def test_who_the_leader_leaves_out_gets_no_bytes_and_ghosts_are_ignored(scene: S
 
 
 @pytest.mark.requirement("SYNC-11", "TR-083")
-def test_when_the_assignment_cannot_be_stored_all_are_told_and_rebalance(scene: Scene) -> None:
+def test_when_the_assignment_cannot_be_stored_all_members_get_an_error_and_rebalance(scene: Scene) -> None:
     leader, follower = scene.joined(2)
     parked = scene.sync(follower)
     scene.coordinator.append_error = ErrorCode.NOT_COORDINATOR

@@ -108,7 +108,7 @@ def test_a_heartbeat_from_the_socket_to_its_answer_stays_in_few_files() -> None:
     _asked(use)
 
 
-def test_a_way_is_told_by_files_changes_and_functions() -> None:
+def test_a_way_is_described_by_files_changes_and_functions() -> None:
     with followed() as way:
         frame(b"")
         frame(b"")

@@ -27,7 +27,7 @@ async def _found_coordinator(client: Client, group: str = "g") -> dict[str, Any]
 
 @pytest.mark.requirement("FIND-03")
 @virtually
-async def test_all_who_ask_for_a_group_are_told_the_same_coordinator() -> None:
+async def test_all_lookups_of_a_group_get_the_same_coordinator() -> None:
     async with staged(brokers=3) as stage:
         for group in ("g", "h", "my-group"):
             entries = [await _found_coordinator(stage.connect(f"m{number}", node=0), group) for number in range(3)]
@@ -135,7 +135,7 @@ async def test_the_phase_ends_with_the_last_of_many_joins_that_come_at_once() ->
 
 @pytest.mark.requirement("DJOIN-18", "PLAN-06")
 @virtually
-async def test_who_is_evicted_at_the_deadline_keeps_its_connection_and_the_trace_counts_the_expiry() -> None:
+async def test_a_member_that_is_evicted_at_the_deadline_keeps_its_connection_and_the_trace_counts_the_expiry() -> None:
     async with staged() as stage:
         joiner, silent = await stage.stable("m0", "m1")
         async with trio.open_nursery() as nursery:

@@ -219,7 +219,7 @@ STAGES: dict[str, Callable[[Scene], object]] = {
 
 @pytest.mark.reading("DISC-25")
 @pytest.mark.parametrize("stage", STAGES)
-def test_whether_a_joiner_is_new_is_told_by_its_id_in_any_state(scene: Scene, stage: str) -> None:
+def test_a_new_member_is_recognised_by_its_id_in_any_state(scene: Scene, stage: str) -> None:
     STAGES[stage](scene)
 
     assert scene.join("x").error is UNKNOWN
@@ -320,7 +320,7 @@ def test_a_slow_consumer_s_old_id_is_refused_and_its_second_join_starts_the_reba
 
 
 @pytest.mark.reading("DISC-38")
-def test_who_shares_no_protocol_is_answered_and_the_group_untouched(scene: Scene) -> None:
+def test_a_member_without_a_common_protocol_is_answered_and_the_group_is_unchanged(scene: Scene) -> None:
     scene.stable()
     before = scene.view()
 
@@ -345,7 +345,7 @@ def test_an_empty_group_waits_for_the_initial_delay_and_not_for_the_rebalance_ti
 
 
 @pytest.mark.reading("DISC-51")
-def test_a_member_of_a_lost_group_is_told_so_and_comes_back_without_its_id(scene: Scene) -> None:
+def test_a_member_of_a_lost_group_gets_unknown_member_id_and_comes_back_without_its_id(scene: Scene) -> None:
     (member,) = scene.stable()
     scene.take(scene.coordinator.unload(3, scene.now_ms))
     scene.take(scene.coordinator.load(3, StoredGroups(), scene.now_ms))

@@ -167,7 +167,7 @@ def test_metadata_and_assignments_pass_through_as_the_bytes_that_they_are(scene:
 
 
 @pytest.mark.requirement("ASSIGN-04", "PLAN-08")
-def test_an_assignor_that_nobody_has_heard_of_works_at_once(scene: Scene) -> None:
+def test_an_unknown_assignor_works_at_once(scene: Scene) -> None:
     (member,) = scene.stable(protocols=("range",))
     scene.leave(member)
     joined = scene.join(protocols=("by-the-moon",))
@@ -246,7 +246,7 @@ def test_two_groups_have_members_generations_and_timers_of_their_own(scene: Scen
 
 
 @pytest.mark.requirement("LEAVE-54")
-def test_who_left_has_no_timer_and_no_place_when_the_group_acts_on_it(scene: Scene) -> None:
+def test_a_member_that_left_has_no_timer_and_no_place_when_the_group_acts_on_it(scene: Scene) -> None:
     leader, follower = scene.stable(2)
     scene.leave(leader)
     assert (scene.state(), scene.members(), scene.view().leader) == (PREPARING, [follower], follower)

@@ -85,7 +85,7 @@ def test_an_impossible_cell_is_refused_by_name(name: str) -> None:
     engine = Engine(bound_tables(profile(name), REFERENCE), Settings.of({}, name), RandomChoices(random.Random(3)))
     for (kind, state), reason in profile(name).table.unreachable.items():
         group = None if state is None else Group(group_id="g", state=state)
-        with pytest.raises(Unreachable, match=f"{kind.value} came up in {state_name(state)}"):
+        with pytest.raises(Unreachable, match=f"{kind.value} occurred in {state_name(state)}"):
             engine.apply(Event(kind=kind, now_ms=0, settings=engine.settings, group_id="g", group=group))
         assert reason
     assert engine.out == []

@@ -73,13 +73,13 @@ def test_the_status_that_a_page_says_is_wanted(tmp_path: Path) -> None:
         follow(tmp_path / "reader", '```console status="1"\n$ true\n```\n')
 
 
-def test_what_goes_on_in_the_background_is_interrupted_at_the_end(tmp_path: Path) -> None:
+def test_what_runs_in_the_background_is_interrupted_at_the_end(tmp_path: Path) -> None:
     server = "import signal, sys\nprint('listening on 1', flush=True)\ntry:\n    signal.pause()\nexcept KeyboardInterrupt:\n    print('bye')\n"
     page = f'```python title="s.py"\n{server}```\n\n```console background="listening"\n$ python s.py\nlistening on 2\nbye\n```\n\n```console\n$ echo on > f\n```\n'
     assert (follow(tmp_path, page) / "f").read_text() == "on\n"
 
 
-def test_who_ends_without_the_awaited_word_deviates(tmp_path: Path) -> None:
+def test_a_member_that_ends_without_the_awaited_report_deviates(tmp_path: Path) -> None:
     with pytest.raises(Deviation, match="did not print 'listening'"):
         follow(tmp_path, '```console background="listening"\n$ echo no\n```\n')
 

@@ -28,7 +28,7 @@ def test_a_command_has_its_line_and_what_is_printed_below_it(tmp_path: Path) -> 
     assert block.statuses(soaks=False) == (0, 0)
 
 
-def test_a_command_goes_on_behind_an_angle_or_a_backslash(tmp_path: Path) -> None:
+def test_a_command_continues_behind_an_angle_or_a_backslash(tmp_path: Path) -> None:
     block = only_block(read(tmp_path, "```console\n$ cat > f <<EOF\n> a\n> EOF\n$ b \\\n    c\nout\n```\n"))
     assert [command.text for command in block.commands] == ["cat > f <<EOF\na\nEOF", "b \\\n    c"]
     assert block.commands[1].printed == ("out",)
@@ -67,7 +67,7 @@ def test_our_commands_outside_of_a_console_fence_are_strays(tmp_path: Path) -> N
         ('```python title="x"\n--8<-- "gone.py"\n```\n', r"page.md:1: there is no file gone.py to include"),
     ],
 )
-def test_what_cannot_be_read_is_told_with_its_line(tmp_path: Path, text: str, says: str) -> None:
+def test_what_cannot_be_read_is_reported_with_its_line(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(MisreadPage, match=says):
         read(tmp_path, text)
 

@@ -50,7 +50,9 @@ def _legal_cases(name: str) -> list[str]:
 def main(which: list[str]) -> None:
     """Print the tables named, or both."""
     if not which or "bugs" in which:
-        print("# Sentences that blame, as they were read and found true of what was planted. Printed by `python -m tests.power.sentences`.\n\n[bugs]")
+        print(
+            "# The sentences that blame a planted bug; they were read, and they are true for it. Printed by `python -m tests.power.sentences`.\n\n[bugs]"
+        )
         _collected([misbehaviour.name for misbehaviour in MISBEHAVIOURS], pairs_of)
     if not which or "legal" in which:
         print("\n[legal]")

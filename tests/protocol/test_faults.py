@@ -106,7 +106,7 @@ def test_every_column_of_a_selector_can_tell_frames_apart(column: str, other: An
     assert not Selector(**{"api": "Heartbeat", column: other}).matches(HEARTBEAT)
 
 
-def test_a_generation_of_zero_is_not_taken_for_any_generation() -> None:
+def test_a_generation_of_zero_is_not_treated_as_any_generation() -> None:
     assert not Selector(api="Heartbeat", generation=0).matches(HEARTBEAT)
 
 
@@ -114,7 +114,7 @@ def test_a_generation_of_zero_is_not_taken_for_any_generation() -> None:
     ("nth", "count", "struck"),
     [(1, 1, [1]), (2, 1, [2]), (2, 2, [2, 3]), (3, None, [3, 4, 5]), (1, None, [1, 2, 3, 4, 5]), (6, 1, [])],
 )
-def test_the_nth_matching_frame_and_count_minus_one_more_are_struck(nth: int, count: int | None, struck: list[int]) -> None:
+def test_a_fault_acts_on_the_nth_matching_frame_and_count_minus_one_more(nth: int, count: int | None, struck: list[int]) -> None:
     frame_filter = armed(f=Selector(api="Heartbeat", nth=nth, count=count))
     found = strikes(frame_filter, [HEARTBEAT] * 5)
 
@@ -128,7 +128,7 @@ def test_frames_that_do_not_match_are_not_counted() -> None:
     assert strikes(frame_filter, [HEARTBEAT, join, join, HEARTBEAT]) == [None, None, None, "f"]
 
 
-def test_the_first_armed_strikes_and_the_others_count_the_frame_all_the_same() -> None:
+def test_the_first_armed_fault_acts_and_the_others_still_count_the_frame() -> None:
     frame_filter = armed(first=Selector(api="Heartbeat", nth=1), second=Selector(api="Heartbeat", nth=2))
 
     assert strikes(frame_filter, [HEARTBEAT] * 3) == ["first", "second", None]
@@ -148,7 +148,7 @@ def test_counting_starts_when_a_fault_is_armed() -> None:
     assert strikes(frame_filter, [HEARTBEAT]) == ["f"]
 
 
-def test_a_strike_given_back_falls_on_the_next_match() -> None:
+def test_a_fault_that_is_returned_acts_on_the_next_match() -> None:
     frame_filter = armed(f=Selector(api="Heartbeat"))
     assert strikes(frame_filter, [HEARTBEAT]) == ["f"]
     frame_filter.give_back("f")
@@ -157,7 +157,7 @@ def test_a_strike_given_back_falls_on_the_next_match() -> None:
     assert strikes(frame_filter, [HEARTBEAT] * 2) == ["f", None]
 
 
-def test_a_disarmed_fault_strikes_no_more_and_can_be_armed_afresh() -> None:
+def test_a_disarmed_fault_no_longer_acts_and_can_be_armed_again() -> None:
     frame_filter = armed(f=Selector(api="Heartbeat", count=None))
     frame_filter.disarm("f")
     frame_filter.disarm("f")

@@ -87,7 +87,7 @@ def test_the_order_of_many_keys_is_that_of_a_map_that_got_them_one_by_one(number
 
 
 @given(st.lists(st.tuples(st.sampled_from(("put", "compute", "remove")), st.integers(0, 7), st.integers(0, 30)), max_size=120))
-def test_the_table_is_that_of_a_map_that_counts_its_bins_anew_for_each_key(steps: list[tuple[str, int, int]]) -> None:
+def test_the_table_is_that_of_a_map_that_counts_its_bins_for_each_key(steps: list[tuple[str, int, int]]) -> None:
     kept: JavaMap[int, None] = JavaMap(int_hash)
     anew: JavaMap[int, None] = JavaMap(int_hash)
     for step, low, high in steps:

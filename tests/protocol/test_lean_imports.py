@@ -9,7 +9,7 @@ import pytest
 from groupproof.protocol.lean_imports import without
 
 
-def test_who_imports_a_package_that_is_left_out_is_told_that_it_is_not_installed() -> None:
+def test_an_import_of_an_excluded_package_fails_as_not_installed() -> None:
     sys.modules.pop("this", None)
 
     with without("this"), pytest.raises(ImportError):

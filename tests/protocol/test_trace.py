@@ -92,7 +92,7 @@ def test_a_broken_line_is_named_by_its_number(line: str, message: str) -> None:
         list(read_trace(['{"seq":0,"at_ns":0,"kind":"event"}', line]))
 
 
-def test_time_is_told_in_milliseconds_too() -> None:
+def test_time_is_reported_in_milliseconds_too() -> None:
     assert Observation(seq=0, at_ns=1_500_000, kind="timer").at_ms == 1.5
 
 
@@ -108,7 +108,7 @@ def test_a_recorder_numbers_what_it_sees_and_stamps_it_with_the_given_clock() ->
     ]
 
 
-def test_listeners_hear_of_every_later_observation_until_they_stop() -> None:
+def test_listeners_learn_of_every_later_observation_until_they_stop() -> None:
     recorder = Recorder(lambda: 0)
     heard: list[Any] = []
     recorder.record("event")
@@ -120,7 +120,7 @@ def test_listeners_hear_of_every_later_observation_until_they_stop() -> None:
     assert heard == [1]
 
 
-def test_a_listener_may_stop_while_it_is_told() -> None:
+def test_a_listener_may_stop_while_it_is_notified() -> None:
     recorder = Recorder(lambda: 0)
     heard: list[str] = []
 
@@ -182,7 +182,7 @@ def test_a_trace_survives_its_blocks(trace: list[Observation], lines_a_block: in
     assert by_blocks(text, lines_a_block) == trace
 
 
-def test_an_observation_is_taken_for_a_dataclass() -> None:
+def test_an_observation_is_treated_as_a_dataclass() -> None:
     bare = Observation(seq=0, at_ns=0, kind="event")
 
     assert replace(bare, seq=4, body={"name": "x"}) == Observation(seq=4, at_ns=0, kind="event", body={"name": "x"})

@@ -66,7 +66,7 @@ def test_rows_are_made_observations_again_where_somebody_asks(blocks: Blocks) ->
         ({"protocols": [{"name": "range"}]}, None, False),
     ],
 )
-def test_a_body_that_names_an_instance_or_members_is_told_from_a_bare_one(
+def test_a_body_with_an_instance_id_or_members_is_distinguished_from_a_bare_one(
     blocks: Blocks, body: dict[str, object], instance: str | None, is_bare: bool
 ) -> None:
     bare = Observation(seq=0, at_ns=0, kind="request", body={"group_instance_id": None})

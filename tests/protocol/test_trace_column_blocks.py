@@ -35,7 +35,7 @@ def test_parquet_comes_in_blocks_with_what_its_folders_name(tmp_path: Path) -> N
         ({"seq": [1], "at_ns": [1]}, "its column kind has rows without a value"),
     ],
 )
-def test_columns_that_are_no_trace_s_are_told_as_rows_tell_it(columns: dict[str, list[object]], message: str) -> None:
+def test_columns_that_no_trace_has_are_reported_as_for_rows(columns: dict[str, list[object]], message: str) -> None:
     with pytest.raises(NotColumns, match=message):
         list(blocks_of_batches([pa.RecordBatch.from_pydict(columns)]))
 

@@ -105,7 +105,7 @@ def test_columns_may_be_missing_more_or_wider_or_without_a_value() -> None:
         ({"body": (["[1]"], pa.string())}, "its column body has a row that is no JSON object: [1]"),
     ],
 )
-def test_a_wrong_schema_is_told_in_one_line_with_the_file(
+def test_a_wrong_schema_is_reported_in_one_line_with_the_file(
     tmp_path: Path, change: dict[str, tuple[list[object], pa.DataType] | None], message: str
 ) -> None:
     # Arrays are made here: the first one imports pandas, which every worker would do that collects the test.
@@ -119,7 +119,7 @@ def test_a_wrong_schema_is_told_in_one_line_with_the_file(
 
 
 @pytest.mark.parametrize("kept", [0, 3, 500, -1])
-def test_a_file_that_is_cut_off_is_told_in_one_line(tmp_path: Path, kept: int) -> None:
+def test_a_file_that_is_cut_off_is_reported_in_one_line(tmp_path: Path, kept: int) -> None:
     write_parquet(file := tmp_path / "trace.parquet", _observations(500))
     file.write_bytes(file.read_bytes()[:kept])
 

@@ -63,13 +63,13 @@ def test_a_folder_names_the_run_of_its_files(tmp_path: Path) -> None:
     ],
     ids=["out of order", "without statistics", "without numbers", "runs that are no texts", "no seq"],
 )
-def test_where_it_cannot_be_told_all_is_one_part(tmp_path: Path, columns: Mapping[str, Sequence[Any]], options: dict[str, Any]) -> None:
+def test_where_it_cannot_be_known_all_is_one_part(tmp_path: Path, columns: Mapping[str, Sequence[Any]], options: dict[str, Any]) -> None:
     a = written(tmp_path / "a", columns, **options)
 
     assert parts(tmp_path, a) == [[("a", None)]]
 
 
-def test_the_first_number_of_a_slice_is_told(tmp_path: Path) -> None:
+def test_the_first_number_of_a_slice_is_printed(tmp_path: Path) -> None:
     a = written(tmp_path / "a", {"seq": [3, 4, 7, 8], "run": list("aabb")})
     b = written(tmp_path / "b", {"seq": [3, 4]}, write_statistics=False)
 

@@ -170,7 +170,7 @@ def _hunted(whose: str, variant: str, requirement: str) -> tuple[_Hunt, Schedule
 @pytest.mark.parametrize(
     ("whose", "variant", "requirement"), [*PLANTED, *(pytest.param(*planted, marks=pytest.mark.soak) for planted in MORE_PLANTED)]
 )
-def test_a_planted_bug_is_found_shrunk_and_had_again_in_every_engine(whose: str, variant: str, requirement: str, tmp_path: Path) -> None:
+def test_a_planted_bug_is_found_shrunk_and_repeated_in_every_engine(whose: str, variant: str, requirement: str, tmp_path: Path) -> None:
     hunt, smallest = _hunted(whose, variant, requirement)
     assert 1 <= len(smallest) <= hunt.lengths[0] / 3
 

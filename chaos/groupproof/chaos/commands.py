@@ -74,14 +74,14 @@ _COMMON = common_options(
     profile=f"The broker release that the reference coordinator plays.  [default: {NEWEST_PROFILE}]", jobs="by the client's weight", subject="client"
 )
 _OWN: Sequence[Callable[[Any], Any]] = (
-    click.option("--client", metavar="SUBJECT", help="The client, as `certify client` takes it.  [default: the reference member]"),
-    click.option(
-        "--coordinator", metavar="SUBJECT", help="The coordinator, as `certify coordinator` takes it.  [default: the reference coordinator]"
-    ),
+    click.option("--client", metavar="SUBJECT", help="The client, as in `certify client`.  [default: the reference member]"),
+    click.option("--coordinator", metavar="SUBJECT", help="The coordinator, as in `certify coordinator`.  [default: the reference coordinator]"),
     click.option("--reference", is_flag=True, help="The reference pair in virtual time, which is also the default."),
-    click.option("--shim-level", type=click.Choice(["0", "1"]), help="How a program behind -- is spoken to, as for `certify client`.  [default: 1]"),
-    click.option("--members", type=click.IntRange(min=2), metavar="N", help="How many members a group has.  [default: as the scenario says]"),
-    click.option("--faults", type=click.Choice(["swarm"]), help="Draw a plan from the seed instead, some kinds of faults left out."),
+    click.option(
+        "--shim-level", type=click.Choice(["0", "1"]), help="The shim level of the program behind --, as in `certify client`.  [default: 1]"
+    ),
+    click.option("--members", type=click.IntRange(min=2), metavar="N", help="How many members a group has.  [default: the scenario's number]"),
+    click.option("--faults", type=click.Choice(["swarm"]), help="Draw a random plan from the seed instead, with some kinds of faults."),
 )
 
 

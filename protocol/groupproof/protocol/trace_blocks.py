@@ -87,7 +87,7 @@ class TraceBlock:
 
     def are_bare(self, places: Numbers, fields: Collection[str]) -> Flags:
         """Return for each row whether these fields have no value in its body. The body may name the instance if the column `instance` has one."""
-        assert frozenset(fields) <= READ_FIELDS, "a line is read for these alone"
+        assert frozenset(fields) <= READ_FIELDS, "a line is read only for these"
         return self.source.are_bare(places, fields)
 
     def name_partitions(self, places: Numbers) -> Flags:

@@ -84,7 +84,7 @@ class _Queue:
             raise NotColumns("it lacks the column seq of a trace")
         seq = _numbers_of(table)
         if (np.diff(seq) < 0).any() or (self._rest and seq[0] < self.until) or seq[0] < 0:
-            raise NoBlocks("rows of a file are out of their place")
+            raise NoBlocks("rows of a file are out of order")
         self._rest.append(table)
         self.until = int(seq[-1])
 

@@ -53,14 +53,14 @@ def test_the_reference_and_releases_with_zookeeper_are_in_no_image(engine: Any, 
     monkeypatch.setattr(build_images, "provision_maven", lambda *_: jars)
     with pytest.raises(BrokenEnvironment, match=r"apache-kafka 2\.4\.1 needs ZooKeeper"):
         build_kafka(engine, "2.4.1", tmp_path, print)
-    with pytest.raises(BrokenEnvironment, match="groupproof lives in the kit's own process"):
+    with pytest.raises(BrokenEnvironment, match="groupproof runs in the kit's own process"):
         build_client(engine, resolve("groupproof"), tmp_path, print)
-    with pytest.raises(BrokenEnvironment, match="no image is built of clients in go; franz-go runs without containers"):
+    with pytest.raises(BrokenEnvironment, match="no image is built for clients in go; franz-go runs without containers"):
         build_client(engine, resolve("franz-go"), tmp_path, print)
     assert engine.built == {}
 
 
-def test_what_cannot_be_built_is_told_in_a_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_built_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("PATH", "")
 
     assert main(["toxiproxy"]) == 2

@@ -78,7 +78,7 @@ def test_a_container_is_paused_killed_and_started_again_with_what_it_wrote_and_i
 
 @pytest.mark.docker
 @pytest.mark.slow
-def test_what_runs_have_left_is_swept_and_what_belongs_to_one_that_goes_on_or_to_another_machine_stays(image: str) -> None:
+def test_leftovers_of_runs_are_removed_unless_their_run_continues_or_belongs_to_another_machine(image: str) -> None:
     with subprocess.Popen(["true"]) as gone:
         pass
     names = over, kept, other = tuple(f"groupproof-{age}-{os.getpid()}" for age in ("left", "kept", "other"))
@@ -111,7 +111,7 @@ def test_a_run_that_is_ended_while_a_container_is_paused_leaves_none(image: str,
 
 @pytest.mark.docker
 @pytest.mark.slow
-def test_an_image_that_cannot_be_built_is_told_with_the_engines_words(running_engine: Engine, tmp_path: Path) -> None:
+def test_an_image_that_cannot_be_built_is_reported_with_the_engines_words(running_engine: Engine, tmp_path: Path) -> None:
     (tmp_path / "Dockerfile").write_text("FROM scratch\nCOPY missing /\n")
 
     with pytest.raises(BrokenEnvironment, match=r"groupproof/none can't be built: .*missing"):

@@ -36,7 +36,7 @@ def test_what_is_no_size_is_refused(sizes: str, message: str) -> None:
     assert message in called.output
 
 
-def test_a_library_that_is_missing_is_told_with_how_to_get_it() -> None:
+def test_a_library_that_is_missing_is_reported_with_how_to_get_it() -> None:
     program = "import sys; sys.modules['kazoo'] = None; from groupproof.harness.commands.base.boundary import run; sys.exit(run(sys.argv[1:]))"
     done = subprocess.run([sys.executable, "-c", program, "compare", *ARGUMENTS], capture_output=True, text=True, timeout=300, check=False)
 

@@ -19,7 +19,7 @@ def test_without_a_name_they_are_listed_with_what_is_at_stake() -> None:
     assert "MGR-33" in called.output
 
 
-def test_one_is_run_with_several_seeds_and_told_as_json() -> None:
+def test_one_is_run_with_several_seeds_and_printed_as_json() -> None:
     called = CliRunner().invoke(command, ["worker-cut-off", "--seeds", "1..2", "--json"], standalone_mode=False)
     rows = json.loads(called.stdout)
 

@@ -18,7 +18,7 @@ _AT_ONCE = 4
 NEEDS_GO = pytest.mark.skipif(shutil.which("go") is None, reason="no Go here, which builds Toxiproxy")
 
 
-def test_a_course_is_its_seeds_and_strikes_one_or_two_of_four() -> None:
+def test_a_course_follows_from_its_seed_and_affects_one_or_two_of_four() -> None:
     courses = [course_of(CUT, seed) for seed in range(50)]
     assert courses == [course_of(CUT, seed) for seed in range(50)]
     assert {len(course.struck) for course in courses} == {1, 2}
@@ -26,7 +26,7 @@ def test_a_course_is_its_seeds_and_strikes_one_or_two_of_four() -> None:
     assert {member for course in courses for member in course.struck} == {"m0", "m1", "m2", "m3"}
 
 
-def test_who_reaches_the_group_late_does_so_in_both_directions() -> None:
+def test_a_client_that_reaches_the_group_late_does_so_in_both_directions() -> None:
     course = course_of(LATE, 1)
     assert len(course.struck) == 1
     assert [(impairment.kind, impairment.stream) for impairment in course.toxics] == [("latency", "upstream"), ("latency", "downstream")]

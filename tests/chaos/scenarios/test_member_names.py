@@ -40,7 +40,7 @@ def test_what_is_split_is_whole_together_and_no_part_of_it_is_empty(members: int
     assert len(cast.named("minority")) < members / 2 or members == 2
 
 
-def test_who_is_alone_is_the_one() -> None:
+def test_the_only_client_is_the_one() -> None:
     assert Cast.of(1).named("one") == Cast.of(1).named("leader") == ("m0",)
 
 

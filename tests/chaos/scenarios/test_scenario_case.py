@@ -52,14 +52,14 @@ def test_what_a_client_must_be_able_to_do_follows_from_the_plan(phases: str, hea
     assert compiled(phases, head=head).needs == {"classic", *needs}
 
 
-def test_a_scenario_that_bites_and_heals_is_ok() -> None:
+def test_a_scenario_whose_faults_act_and_heal_is_ok() -> None:
     _, judgement = carried_out(compiled())
 
     assert judgement.verdict is Verdict.OK
     assert [finding.requirement for finding in judgement.findings] == ["ASSIGN-09"]
 
 
-def test_one_that_does_not_bite_proves_nothing() -> None:
+def test_one_without_effect_proves_nothing() -> None:
     _, judgement = carried_out(compiled(is_calm=True))
 
     assert judgement.verdict is Verdict.INCONCLUSIVE

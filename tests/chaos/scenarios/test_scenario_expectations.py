@@ -89,7 +89,7 @@ def test_heartbeats_are_counted_by_their_epochs() -> None:
 
 
 @pytest.mark.parametrize(("leader", "assignments", "expected"), [("", ("some",), True), ("", (), False), ("m0-1", ("some",), False)])
-def test_who_assigns_where_nobody_leads_is_seen(leader: str, assignments: tuple[str, ...], expected: bool) -> None:
+def test_a_member_that_assigns_although_nobody_leads_is_found(leader: str, assignments: tuple[str, ...], expected: bool) -> None:
     story = Story().mark("first")
     asked = story.request(Api.JOIN_GROUP)
     story.answer(asked, generation=3, body={"leader": leader})
@@ -118,7 +118,7 @@ def test_a_request_without_an_answer_is_parked_until_the_phase_ends() -> None:
     assert not holds(story, "parked", api="SyncGroup", during="first", lasts_ms=3_001)
 
 
-def test_where_a_scenario_did_not_bite_nothing_was_proven() -> None:
+def test_a_scenario_without_effect_proves_nothing() -> None:
     judge = meets(Expectation(says="It dies.", sees="sent", api="LeaveGroup"), ("m0",), MARKS, 0)
     with pytest.raises(NotReached, match=r"It dies\. \(m0 0\)"):
         findings(judge, two_phases())

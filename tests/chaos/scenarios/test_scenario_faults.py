@@ -54,14 +54,14 @@ def test_a_fault_of_frames_does_what_its_kind_says(kind: str, how: dict[str, Any
     assert (armed.fault.selector.client, armed.fault.selector.count) == ("m1", 1)
 
 
-def test_which_frames_are_struck_can_be_said() -> None:
+def test_the_frames_that_a_fault_acts_on_can_be_selected() -> None:
     armed, _ = made("hold", direction="response", nth=2, count="all", when="Stable", role="leader")
     assert isinstance(armed, Arm)
     expected = faults.Selector(api="Heartbeat", direction="response", nth=2, count=None, state="Stable", role="leader")
     assert armed.fault.selector == expected
 
 
-def test_frames_of_several_members_are_struck_each_by_a_fault_of_its_own() -> None:
+def test_frames_of_several_members_are_affected_each_by_its_own_fault() -> None:
     fault = Fault(name="lost", kind="silence", who="half", how={"api": "Heartbeat"})
     armed = [step.fault for step in steps_of(fault, ("m1", "m2"), int) if isinstance(step, Arm)]
     assert [(fault.name, fault.selector.client) for fault in armed] == [("lost-m1", "m1"), ("lost-m2", "m2")]

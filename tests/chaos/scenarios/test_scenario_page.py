@@ -19,7 +19,7 @@ def test_the_page_is_what_the_code_knows() -> None:
     assert PAGE.read_text("utf-8") == page(), "run: make docs"
 
 
-def test_it_tells_of_every_scenario_and_every_kind_of_fault() -> None:
+def test_it_reports_every_scenario_and_every_kind_of_fault() -> None:
     for scenario in shipped():
         assert f"| `{scenario.name}` | {scenario.title} |" in page()
     for kind in KINDS:

@@ -68,7 +68,7 @@ def test_a_group_can_begin_empty() -> None:
     assert plan.steps[0] == Mark(name="p")
 
 
-def test_who_was_killed_is_started_again_at_the_healing_and_who_belongs_there_is_awaited() -> None:
+def test_a_killed_member_is_started_again_at_the_healing_and_expected_members_are_awaited() -> None:
     plan = planned(scenario(CRASH))
     crash = without_marks(since(plan, "crash"))
 
@@ -78,7 +78,7 @@ def test_who_was_killed_is_started_again_at_the_healing_and_who_belongs_there_is
     assert isinstance(crash[-1], Pass)
 
 
-def test_durations_are_those_of_the_ground() -> None:
+def test_durations_are_those_of_the_run_mode() -> None:
     virtual, wire = (planned(scenario(CRASH), mode=mode) for mode in RunMode)
 
     assert [Pass(ms=60_000) in virtual.steps, Pass(ms=8_000) in wire.steps] == [True, True]
@@ -155,7 +155,7 @@ def test_members_of_the_consumer_protocol_have_their_times_from_the_coordinator(
     assert plan.coordinator["group.consumer.heartbeat.interval.ms"] == 3_000
 
 
-def test_nobody_is_stopped_twice_or_told_what_only_the_running_hear() -> None:
+def test_no_member_is_stopped_twice_and_only_running_members_get_commands() -> None:
     actions = ", ".join(
         f'{{ do = "{do}", who = "one" }}' for do in ("kill", "close", "kill", "freeze", "pause", "commit", "thaw", "resume", "start", "start")
     )

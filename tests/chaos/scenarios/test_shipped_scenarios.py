@@ -21,14 +21,14 @@ def test_scenarios_are_named_each_by_itself_by_glob_or_all() -> None:
     assert len(names("all", "slow-joiner")) == len(shipped()) >= 30
 
 
-def test_a_file_of_one_s_own_is_taken_as_it_is(tmp_path: Path) -> None:
+def test_a_users_own_file_is_used_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(FILE)
 
     assert names(str(path), "slow-joiner") == ["mine", "slow-joiner"]
 
 
-def test_two_of_one_name_are_not_taken_together(tmp_path: Path) -> None:
+def test_two_of_one_name_are_not_merged(tmp_path: Path) -> None:
     path = tmp_path / "slow-joiner.toml"
     path.write_text(FILE)
 

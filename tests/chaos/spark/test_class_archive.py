@@ -42,7 +42,7 @@ def test_the_first_session_writes_an_archive_and_the_next_begins_with_it(spark_h
     assert using(mine) == second, "executors begin with it too"
 
 
-def test_an_archive_that_was_cut_off_is_not_used_but_written_anew(spark_home: Path, tmp_path: Path) -> None:
+def test_an_archive_that_was_cut_off_is_not_used_but_written_again(spark_home: Path, tmp_path: Path) -> None:
     mine = archive(spark_home, tmp_path)
     mine.parent.mkdir()
     mine.write_bytes(bytes(len(WHOLE)))

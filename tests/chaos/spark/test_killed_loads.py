@@ -119,7 +119,9 @@ def test_a_load_whose_disk_is_full_says_so_and_is_gone_on_with_when_there_is_roo
     if called.returncode == 77 or "unshare" in called.stderr.partition(":")[0]:
         pytest.skip("a disk of its own needs the right to mount one")
     printed = called.stdout + called.stderr
-    assert re.search(r"No space left on device; what was sealed before stays readable: make room, and say the same again to go on", printed), printed
+    assert re.search(
+        r"No space left on device; what was sealed before stays readable: free some space, and run the same command again to continue", printed
+    ), printed
     assert "first ended with 4" in printed
     assert "second ended with 4" in printed, "there still is no room, and it says so"
     assert int(re.findall(r"first readable (\d+) of load-1", printed)[0]) > 0

@@ -52,7 +52,7 @@ def test_what_the_user_says_wins() -> None:
 @pytest.mark.parametrize(
     ("master", "local"), [("local[*]", True), ("local-cluster[2,1,512]", True), ("spark://127.0.0.1:7077", True), ("k8s://host", False)]
 )
-def test_masters_on_this_machine_are_told_from_clusters(master: str, local: bool) -> None:
+def test_masters_on_this_machine_are_distinguished_from_clusters(master: str, local: bool) -> None:
     assert is_local(master) is local
 
 
@@ -79,5 +79,5 @@ def test_a_process_has_one_session(spark: SparkSession) -> None:
     assert same.sparkContext is spark.sparkContext
     assert same.conf.get("spark.sql.shuffle.partitions") == "3"
     assert os.environ["PYSPARK_PYTHON"] == sys.executable
-    with pytest.raises(KitFailure, match="can't have one on local"):
+    with pytest.raises(KitFailure, match="can't have another one on local"):
         session("other", master="local[7]")

@@ -80,8 +80,8 @@ def test_it_is_asked_as_kafka_s_own_tools_ask_for_internal_topics_are_closed_to_
     assert {asked.client_id for asked in leader.asked if asked.api is Api.PRODUCE} == {"__admin_client"}
 
 
-def test_a_broker_that_refuses_is_told() -> None:
+def test_a_broker_that_refuses_is_reported() -> None:
     with pytest.RaisesGroup(BrokenEnvironment) as raised:
         forgotten(Leader(refuses=29))
 
-    assert "shop can't be made forgotten: Produce to __consumer_offsets is answered TOPIC_AUTHORIZATION_FAILED" in str(raised.value.exceptions[0])
+    assert "shop can't be removed: Produce to __consumer_offsets is answered TOPIC_AUTHORIZATION_FAILED" in str(raised.value.exceptions[0])

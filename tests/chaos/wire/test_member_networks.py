@@ -180,7 +180,7 @@ def test_a_way_that_is_down_twice_is_up_when_both_are_mended(on_the_wire: Callab
     on_the_wire(story)
 
 
-def test_a_program_that_has_no_client_id_of_its_own_is_told_by_its_member_s(on_the_wire: Callable[..., None]) -> None:
+def test_a_program_without_a_client_id_is_recognised_by_its_members_client_id(on_the_wire: Callable[..., None]) -> None:
     async def story(world: World) -> None:
         (await world.network.entrance("m0")).names[1] = "m0"
         await world.took("m0")

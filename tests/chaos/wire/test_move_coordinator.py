@@ -58,7 +58,7 @@ def test_a_release_without_elections_has_its_broker_killed_and_started_again() -
         (Acted(refuses=83), Move(), "the broker answers no"),
     ],
 )
-def test_what_can_not_be_moved_is_told(cluster: Acted, move: Move, message: str) -> None:
+def test_what_can_not_be_moved_is_reported(cluster: Acted, move: Move, message: str) -> None:
     async def story(where: ClusterMap) -> None:
         with pytest.raises(BrokenEnvironment, match=message):
             await move_group(cluster, where, "g", move)

@@ -67,7 +67,7 @@ def test_the_plan_has_real_names_wherever_one_stands() -> None:
     assert wait.until.where == {"partitions": [{"topic": "t-c1", "partition": 1}]}
 
 
-def test_a_group_whose_name_is_taken_has_another() -> None:
+def test_a_group_whose_name_is_in_use_gets_another() -> None:
     names = Renaming.of(PLAN, "c1", is_free=lambda group: group not in ("g-c1", "g-c1-1"))
 
     assert (names.real["g"], names.real["h"]) == ("g-c1-2", "h-c1")

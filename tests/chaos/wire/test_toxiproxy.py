@@ -175,7 +175,7 @@ def test_two_servers_at_a_time_are_not_mixed_up(through: Callable[[Story], None]
     through(story)
 
 
-def test_what_it_refuses_is_told_in_its_words(through: Callable[[Story], None]) -> None:
+def test_what_it_refuses_is_reported_in_its_words(through: Callable[[Story], None]) -> None:
     async def story(_: Toxiproxy, proxy: Proxy) -> None:
         with pytest.raises(BrokenEnvironment, match=r"would not add rot_downstream to echo: .*invalid toxic type"):
             await proxy.add(Toxic(kind="rot"))

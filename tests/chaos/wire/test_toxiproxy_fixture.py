@@ -41,7 +41,7 @@ def test_each_fault_of_the_network_comes_and_goes(groupproof_toxiproxy: Grouppro
     assert groupproof_group.wait_until_stable(members=1).members
 
 
-def test_a_machine_without_one_is_told_what_to_do(groupproof_coordinator: GroupproofCoordinator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_machine_without_one_the_error_says_what_to_do(groupproof_coordinator: GroupproofCoordinator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(toxiproxy_fixture, "toxiproxy_at_hand", lambda cache: None)
 
     with pytest.raises(NoToxiproxy, match="put toxiproxy-server on PATH"):
@@ -55,4 +55,4 @@ def test_a_test_that_wants_it_is_skipped_there_with_the_reason(pytester: pytest.
     result = pytester.runpytest_inprocess("-rs", "-p", "no:randomly")
 
     result.assert_outcomes(skipped=1)
-    result.stdout.fnmatch_lines(["*no Toxiproxy is at hand*groupproof doctor*"])
+    result.stdout.fnmatch_lines(["*no Toxiproxy is available*groupproof doctor*"])

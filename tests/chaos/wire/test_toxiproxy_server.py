@@ -27,7 +27,7 @@ def no_image(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(toxiproxy_server, "has_image", lambda *_, **__: False)
 
 
-def test_the_official_image_is_taken_where_an_engine_has_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, swept: list[object]) -> None:
+def test_the_official_image_is_used_where_an_engine_has_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, swept: list[object]) -> None:
     monkeypatch.setattr(toxiproxy_server, "has_image", lambda *_, **__: True)
     program = provision_toxiproxy(tmp_path, print)
     plan = json.loads(program.command(4711, 7, tmp_path / "log").argv[-1])
@@ -41,13 +41,13 @@ def test_the_official_image_is_taken_where_an_engine_has_it(monkeypatch: pytest.
     assert plan["after"] == [["docker", "rm", "--force", "--volumes", "groupproof-toxiproxy-4711"]]
 
 
-def test_an_image_built_here_is_taken_where_containers_are_wanted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_image_built_here_is_used_where_containers_are_required(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(toxiproxy_server, "has_image", lambda name, *_, **__: name == OWN_IMAGE)
     monkeypatch.setenv("GROUPPROOF_PROVIDER", "docker")
     assert provision_toxiproxy(tmp_path, print).provided_by == f"docker ({OWN_IMAGE})"
 
     no_image(monkeypatch)
-    with pytest.raises(BrokenEnvironment, match="Toxiproxy is in no image here"):
+    with pytest.raises(BrokenEnvironment, match="there is no image of Toxiproxy here"):
         provision_toxiproxy(tmp_path, print)
 
 
@@ -61,7 +61,7 @@ def test_else_the_program_on_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert provision_toxiproxy(tmp_path, print) == Program(argv=(str(binary),), provided_by=f"PATH ({binary})")
 
 
-def test_a_build_of_before_is_taken_before_anything_is_pulled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_earlier_build_is_used_before_anything_is_pulled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pulled: list[bool] = []
     monkeypatch.setattr(toxiproxy_server, "has_image", lambda *_, pulls: pulled.append(pulls))
     monkeypatch.setenv("PATH", "")
@@ -81,7 +81,7 @@ def test_without_any_of_them_it_is_said_how_to_get_one(monkeypatch: pytest.Monke
         provision_toxiproxy(tmp_path, print)
 
 
-def test_a_server_that_ends_at_once_is_told_with_its_last_words(tmp_path: Path) -> None:
+def test_a_server_that_ends_at_once_is_reported_with_its_last_words(tmp_path: Path) -> None:
     broken = Program(argv=("/bin/sh", "-c", "echo Error: no such port; exit 3", "sh"), provided_by="a test")
 
     async def whole() -> None:

@@ -69,7 +69,7 @@ async def use(pool: ClusterPool, spec: ClusterSpec, seconds: float = 1) -> WireC
         return cluster
 
 
-def test_cases_of_one_world_share_its_cluster() -> None:
+def test_cases_of_one_cluster_spec_share_its_cluster() -> None:
     async def story(pool: ClusterPool) -> None:
         first = await use(pool, A)
         async with trio.open_nursery() as nursery:
@@ -137,7 +137,7 @@ def test_groups_of_two_cases_are_in_partitions_of_their_own() -> None:
         (Arm(fault=Fault(name="f", selector=Selector(api="Heartbeat"), action=Move())), True, True),
     ],
 )
-def test_who_breaks_or_kills_brokers_is_alone(step: Step, by_killing: bool, is_alone: bool) -> None:
+def test_a_case_that_breaks_or_kills_brokers_runs_alone(step: Step, by_killing: bool, is_alone: bool) -> None:
     plan = Plan(members=(Member(name="m0"),), steps=(step,), coordinator={"group.max.size": 2}, brokers=3)
     spec = cluster_spec_of(plan, "c7", moves_by_killing=by_killing)
 

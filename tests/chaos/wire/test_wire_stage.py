@@ -98,7 +98,7 @@ def test_a_case_that_needs_what_the_coordinator_can_not_have_is_not_for_it(tmp_p
 
 
 @pytest.mark.slow
-def test_bytes_and_frames_are_struck_in_one_run_and_topics_are_gone_after_it(
+def test_faults_act_on_bytes_and_frames_in_one_run_and_topics_are_gone_after_it(
     program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("groupproof.chaos.wire.toxiproxy_server.provision_toxiproxy", lambda cache, say: program)

@@ -154,7 +154,7 @@ def test_every_subscribed_partition_has_exactly_one_owner_and_it_subscribes(name
     assert all(item[0] in member.topics for member in members for item in assignment[member.member_id])
 
 
-def test_round_robin_goes_on_in_the_circle_past_who_does_not_subscribe() -> None:
+def test_round_robin_continues_in_the_circle_past_who_does_not_subscribe() -> None:
     members = [GroupMember(member_id=name, topics=topics) for name, topics in (("a", ("t",)), ("b", ()), ("c", ("t",)), ("d", ("t",)))]
 
     assert ASSIGNORS["roundrobin"](members, Cluster(partitions={"t": 4})) == {

@@ -140,7 +140,7 @@ def test_add_remove_two_consumers_two_topics() -> None:
     assert _owned_text(third) == {"consumer3": "1-2 2-3 1-0 2-1", "consumer4": "2-2 1-1 2-0"}
 
 
-def test_what_is_taken_away_of_a_balanced_group_is_shared_out_by_the_cooperative_one_in_two_rounds() -> None:
+def test_partitions_taken_from_a_balanced_group_are_assigned_by_the_cooperative_assignor_in_two_rounds() -> None:
     owned = {"consumer1": "1-0 1-2 2-1 2-3", "consumer2": "1-1 2-0 2-2", "consumer3": "", "consumer4": ""}
     held = cooperative_sticky_assign(_owning(**owned), TWO_TOPICS)
 

@@ -111,7 +111,7 @@ def test_dropped_connections_end_in_silence_and_others_stay() -> None:
     within(story)
 
 
-def test_a_connection_that_the_broker_ends_is_told() -> None:
+def test_a_connection_that_the_broker_ends_is_reported() -> None:
     async def story(nursery: trio.Nursery) -> None:
         world = World(nursery)
         await world.send(NODE, "group")

@@ -22,7 +22,7 @@ ANSWER: Body = {
 }  # fmt: skip
 
 
-def test_partitions_leaders_and_racks_are_taken() -> None:
+def test_partitions_leaders_and_racks_are_read() -> None:
     view = ClusterView()
     view.learn(ANSWER)
 

@@ -158,10 +158,10 @@ def test_an_answer_that_nothing_asked_for_ends_the_connection() -> None:
         await broker.ours.send_all(frame(b"\x00" * 8))
         await trio.testing.wait_all_tasks_blocked()
 
-    assert "nothing asked for" in str(run(story).reasons[0])
+    assert "an answer came without a request" in str(run(story).reasons[0])
 
 
-def test_a_broker_that_is_not_there_is_told_once() -> None:
+def test_a_broker_that_is_not_there_is_reported_once() -> None:
     async def refuse(_host: str, _port: int) -> trio.abc.Stream:
         raise ConnectionRefusedError("nobody listens")
 

@@ -99,7 +99,7 @@ def test_a_leader_gives_out_the_partitions_that_a_topic_gets(tell: Callable[...,
     tell(story)
 
 
-def test_the_next_owner_goes_on_where_the_last_one_committed(tell: Callable[..., None]) -> None:
+def test_the_next_owner_continues_where_the_last_one_committed(tell: Callable[..., None]) -> None:
     async def story(pair: Pair) -> None:
         await pair.start("m0", auto_commit=True, auto_commit_interval_ms=200)
         await pair.until(lambda: sum(event["count"] for event in pair.events("m0", "records_consumed")) == 80)

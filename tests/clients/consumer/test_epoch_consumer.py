@@ -51,7 +51,7 @@ class _Lines(list["Line"]):
 
 
 @pytest.mark.requirement("CGC-31")
-def test_a_broker_without_the_protocol_is_sent_no_heartbeat_and_the_application_is_told(tell: Tell) -> None:
+def test_a_broker_without_the_protocol_is_sent_no_heartbeat_and_the_application_is_reported(tell: Tell) -> None:
     async def story(pair: Pair) -> None:
         await pair.start("m0", group_protocol="consumer")
         await pair.until(lambda: pair.events("m0", "error"))

@@ -120,7 +120,7 @@ def test_a_leader_behind_another_worker_assigns_nothing_and_says_why() -> None:
     assert {(item.error, item.offset, item.assigned) for item in made.values()} == {(CONFIG_MISMATCH, 5, ())}
 
 
-def test_in_version_0_everything_is_dealt_anew() -> None:
+def test_in_version_0_everything_is_assigned_again() -> None:
     members = {name: WorkerState(url=name, offset=1) for name in "ab"}
     made = ConnectLeader(REFERENCE, 0).assign("a", members, JOBS, offset=1, version=0, now_ms=0)
 

@@ -101,7 +101,7 @@ def test_an_error_is_a_reason_to_join_again() -> None:
 
 
 @pytest.mark.requirement("CONNECT-13")
-def test_who_cannot_read_far_enough_is_cut_off() -> None:
+def test_a_worker_that_cannot_read_far_enough_is_cut_off() -> None:
     subject = worker(config_end=1)
     accept(subject, offset=5)
 
@@ -109,7 +109,7 @@ def test_who_cannot_read_far_enough_is_cut_off() -> None:
 
 
 @pytest.mark.requirement("CONNECT-14")
-def test_who_can_read_far_enough_says_the_new_offset() -> None:
+def test_a_worker_that_can_read_far_enough_reports_the_new_offset() -> None:
     subject = worker(config_end=5)
     accept(subject, offset=5)
 

@@ -109,7 +109,7 @@ def test_a_coordinator_that_never_answers_well_is_not_looked_up_in_a_storm(bench
 
 
 @pytest.mark.requirement("CLIENT-07")
-def test_the_member_goes_on_at_the_new_coordinator(bench: type[Bench]) -> None:
+def test_the_member_continues_at_the_new_coordinator(bench: type[Bench]) -> None:
     b = bench()
     b.stable(0)
     b.answer_heartbeat(16)
@@ -151,7 +151,7 @@ def test_a_coordinator_lost_before_it_said_anything_is_looked_up_after_one_pause
     assert b.times(FIND) == [0, 100]
 
 
-def test_the_session_counts_anew_from_when_the_coordinator_was_found(bench: type[Bench]) -> None:
+def test_the_session_restarts_when_the_coordinator_was_found(bench: type[Bench]) -> None:
     b = bench()
     b.stable(0)
     b.advance(b.member.settings.session_timeout_ms, polling=True)

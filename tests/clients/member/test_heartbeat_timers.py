@@ -42,7 +42,7 @@ def test_an_unanswered_heartbeat_is_not_followed_by_another(bench: type[Bench]) 
 
 @pytest.mark.requirement("CLIENT-50", "CLIENT-41")
 @pytest.mark.parametrize("error", [14, 30, -1, 9999])
-def test_an_error_that_says_nothing_of_membership_is_told_once_and_tried_again_after_the_backoff(bench: type[Bench], error: int) -> None:
+def test_an_error_that_says_nothing_of_membership_is_reported_once_and_tried_again_after_the_backoff(bench: type[Bench], error: int) -> None:
     b = bench()
     b.stable(0)
     b.advance(1000)
@@ -74,7 +74,7 @@ def test_the_news_of_a_rebalance_changes_nothing_until_the_next_poll(bench: type
 
 @pytest.mark.requirement("CLIENT-47", "CLIENT-48")
 @pytest.mark.parametrize(("error", "member_id"), [(22, "m-1"), (25, "")])
-def test_a_member_that_is_out_loses_its_partitions_and_joins_anew(bench: type[Bench], error: int, member_id: str) -> None:
+def test_a_member_that_is_out_loses_its_partitions_and_joins_again(bench: type[Bench], error: int, member_id: str) -> None:
     b = bench()
     b.stable(0, 1)
     b.answer_heartbeat(error)
@@ -91,7 +91,7 @@ def test_a_member_that_is_out_loses_its_partitions_and_joins_anew(bench: type[Be
 
 @pytest.mark.requirement("CLIENT-49", "CLIENT-04")
 @pytest.mark.parametrize("error", [15, 16])
-def test_a_coordinator_that_moved_is_looked_up_and_heartbeats_go_on_there(bench: type[Bench], error: int) -> None:
+def test_a_coordinator_that_moved_is_looked_up_and_heartbeats_continue_there(bench: type[Bench], error: int) -> None:
     b = bench()
     b.stable(0)
     b.answer_heartbeat(error)
@@ -105,7 +105,7 @@ def test_a_coordinator_that_moved_is_looked_up_and_heartbeats_go_on_there(bench:
 
 
 @pytest.mark.requirement("CLIENT-57")
-def test_a_fenced_member_stops_and_tells_the_next_poll(bench: type[Bench]) -> None:
+def test_a_fenced_member_stops_and_reports_it_at_the_next_poll(bench: type[Bench]) -> None:
     b = bench(instance_id="i0")
     b.stable(0)
     b.answer_heartbeat(82)
@@ -165,7 +165,7 @@ def test_heartbeats_go_out_while_the_sync_is_parked_and_27_is_no_news_there(benc
     assert b.count(JOIN) == 2
 
 
-def test_an_unknown_member_is_told_so_while_its_sync_is_parked(bench: type[Bench]) -> None:
+def test_an_unknown_member_gets_unknown_member_id_while_its_sync_is_parked(bench: type[Bench]) -> None:
     b = bench()
     b.syncing()
     b.answer_heartbeat(25)
@@ -217,7 +217,7 @@ def test_a_session_without_an_answer_gives_up_the_coordinator_but_not_the_member
 
 
 @pytest.mark.requirement("CLIENT-52", "CLIENT-61")
-def test_an_application_that_stopped_polling_leaves_and_joins_anew_at_its_next_poll(bench: type[Bench]) -> None:
+def test_an_application_that_stopped_polling_leaves_and_joins_again_at_its_next_poll(bench: type[Bench]) -> None:
     b = bench()
     b.stable(0)
     beat(b, 29)

@@ -51,7 +51,7 @@ def test_an_answer_to_nothing_is_ignored(bench: type[Bench]) -> None:
 
 
 @pytest.mark.requirement("CLIENT-61")
-def test_a_failure_waits_for_the_applications_poll_and_is_told_once(bench: type[Bench]) -> None:
+def test_a_failure_waits_for_the_applications_poll_and_is_reported_once(bench: type[Bench]) -> None:
     b = bench()
     b.stable(0)
     b.do(b.member.fail("SOME_ERROR", "why", b.now))
@@ -216,7 +216,7 @@ class _History:
     steps=[("advance", 950, 0), ("answer", 0, 22)], variant="heartbeats-between-generations", cooperative=False, instance=None, auto_commit=False, is_stable=True
 )  # fmt: skip
 @settings(max_examples=300)
-def test_whatever_comes_the_member_keeps_its_manners_and_can_say_goodbye(
+def test_whatever_comes_the_member_follows_the_protocol_and_can_leave(
     bench: type[Bench], steps: list[tuple[str, int, int]], variant: str, cooperative: bool, instance: str | None, auto_commit: bool, is_stable: bool
 ) -> None:
     b = bench(VARIANTS[variant], assignors=("cooperative-sticky" if cooperative else "range",), instance_id=instance, auto_commit=auto_commit)

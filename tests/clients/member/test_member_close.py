@@ -120,7 +120,7 @@ def test_a_member_that_never_was_one_does_not_leave(bench: type[Bench]) -> None:
 
 @pytest.mark.requirement("CLIENT-72")
 @pytest.mark.parametrize("text", ["reset", "lost"])
-def test_who_was_reset_or_has_lost_its_coordinator_does_not_leave(bench: type[Bench], text: str) -> None:
+def test_a_member_that_was_reset_or_has_lost_its_coordinator_does_not_leave(bench: type[Bench], text: str) -> None:
     b = bench()
     b.stable(0)
     b.advance(b.member.settings.heartbeat_interval_ms)
@@ -134,7 +134,7 @@ def test_who_was_reset_or_has_lost_its_coordinator_does_not_leave(bench: type[Be
     assert gone(b)
 
 
-def test_a_pending_member_leaves_with_the_id_it_was_given(bench: type[Bench]) -> None:
+def test_a_pending_member_leaves_with_the_id_that_it_got(bench: type[Bench]) -> None:
     b = bench()
     b.poll()
     b.answer(Api.FIND_COORDINATOR)
@@ -200,7 +200,7 @@ def test_a_new_subscription_waits_out_no_pause_of_the_old_one(bench: type[Bench]
 
 
 @pytest.mark.parametrize("ends", ["close", "unsubscribe"])
-def test_who_leaves_takes_no_part_for_a_subscription_that_it_is_given_meanwhile(bench: type[Bench], ends: str) -> None:
+def test_a_member_that_leaves_does_not_take_part_for_a_subscription_that_it_gets_meanwhile(bench: type[Bench], ends: str) -> None:
     b = bench()
     b.stable(0)
     b.do(getattr(b.member, ends)(b.now))
@@ -216,7 +216,7 @@ def test_who_leaves_takes_no_part_for_a_subscription_that_it_is_given_meanwhile(
     assert b.count(JOIN) == joins + (ends == "unsubscribe")
 
 
-def test_who_unsubscribes_again_while_it_leaves_takes_part_no_more(bench: type[Bench]) -> None:
+def test_a_member_that_unsubscribes_again_while_it_leaves_takes_part_no_more(bench: type[Bench]) -> None:
     b = bench()
     b.stable(0)
     b.do(b.member.unsubscribe(b.now))
@@ -229,7 +229,7 @@ def test_who_unsubscribes_again_while_it_leaves_takes_part_no_more(bench: type[B
     assert (b.of(CloseResult), b.count(JOIN)) == ([CloseResult(closed=False)], joins)
 
 
-def test_a_second_goodbye_changes_nothing_but_that_it_closes(bench: type[Bench]) -> None:
+def test_a_close_after_unsubscribe_sends_no_second_leave(bench: type[Bench]) -> None:
     b = bench()
     b.stable(0)
     b.do(b.member.unsubscribe(b.now))
@@ -241,7 +241,7 @@ def test_a_second_goodbye_changes_nothing_but_that_it_closes(bench: type[Bench])
     assert b.count(LEAVE) == 1
 
 
-def test_a_failed_member_still_says_goodbye(bench: type[Bench]) -> None:
+def test_a_failed_member_still_leaves(bench: type[Bench]) -> None:
     b = bench()
     b.stable(0)
     b.do(b.member.fail("NO_OFFSET_FOR_PARTITION", "nothing is committed", b.now))
@@ -255,7 +255,7 @@ def test_a_failed_member_still_says_goodbye(bench: type[Bench]) -> None:
 @pytest.mark.parametrize(
     ("policy", "leaves", "heartbeats"), [(Policy(leaves=0), 0, 0), (Policy(leaves=2), 2, 0), (Policy(heartbeats_after_leave=True), 1, 1)]
 )
-def test_planted_bugs_of_the_goodbye_show(bench: type[Bench], policy: Policy, leaves: int, heartbeats: int) -> None:
+def test_planted_bugs_of_the_clean_close_show(bench: type[Bench], policy: Policy, leaves: int, heartbeats: int) -> None:
     b = bench(policy)
     b.stable()
     b.do(b.member.close(b.now))
@@ -263,7 +263,7 @@ def test_planted_bugs_of_the_goodbye_show(bench: type[Bench], policy: Policy, le
     assert (b.count(LEAVE), b.count(HEARTBEAT)) == (leaves, heartbeats)
 
 
-def test_a_goodbye_may_be_made_to_name_nobody(bench: type[Bench]) -> None:
+def test_a_leave_may_be_made_to_have_no_member_id(bench: type[Bench]) -> None:
     b = bench(Policy(leaves_by_id=False))
     b.stable()
     b.do(b.member.close(b.now))

@@ -119,7 +119,7 @@ def test_a_commit_that_meets_a_rebalance_fails_and_keeps_the_membership(bench: t
 
 @pytest.mark.requirement("CLIENT-68", "CLIENT-78")
 @pytest.mark.parametrize(("error", "named", "member_id"), [(22, "ILLEGAL_GENERATION", "m-1"), (25, "UNKNOWN_MEMBER_ID", "")])
-def test_a_commit_of_a_member_that_is_out_fails_and_joins_anew(bench: type[Bench], error: int, named: str, member_id: str) -> None:
+def test_a_commit_of_a_member_that_is_out_fails_and_joins_again(bench: type[Bench], error: int, named: str, member_id: str) -> None:
     b = bench()
     b.stable(0)
     commit(b)
@@ -260,7 +260,7 @@ def test_positions_are_committed_every_interval_from_polls(bench: type[Bench]) -
     assert b.count(COMMIT) == 2
 
 
-def test_only_a_member_that_is_told_to_commits_by_itself_and_only_while_it_is_stable(bench: type[Bench]) -> None:
+def test_only_a_member_with_auto_commit_commits_by_itself_and_only_while_it_is_stable(bench: type[Bench]) -> None:
     unstable, unmanaged = bench(auto_commit=True, auto_commit_interval_ms=500), bench(auto_commit_interval_ms=500)
     unstable.syncing()
     unmanaged.stable(0)

@@ -98,7 +98,7 @@ def test_a_cooperative_member_revokes_what_went_and_joins_again(bench: type[Benc
     assert b.member.is_settled
 
 
-def test_a_cooperative_member_is_told_only_what_came(bench: type[Bench]) -> None:
+def test_a_cooperative_member_gets_only_the_new_partitions_in_its_callback(bench: type[Bench]) -> None:
     b = bench(assignors=COOPERATIVE)
     b.stable(0)
     rejoining(b)

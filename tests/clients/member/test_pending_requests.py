@@ -14,7 +14,7 @@ def pending(requests: Requests, deadline_ms: int) -> int:
     return request_id
 
 
-def test_a_request_is_taken_once() -> None:
+def test_a_request_is_processed_once() -> None:
     requests = Requests()
     request_id = pending(requests, 100)
 
@@ -24,7 +24,7 @@ def test_a_request_is_taken_once() -> None:
     assert requests.next_deadline_ms() is None
 
 
-def test_the_overdue_are_taken_in_the_order_of_sending() -> None:
+def test_overdue_requests_are_processed_in_the_order_of_sending() -> None:
     requests = Requests()
     first, second, third = pending(requests, 200), pending(requests, 100), pending(requests, 300)
 

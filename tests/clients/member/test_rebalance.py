@@ -81,7 +81,7 @@ def test_a_leader_learns_topics_it_does_not_know_before_it_assigns(bench: type[B
     assert [assignment.member_id for assignment in b.message(SYNC).assignments] == ["m-1", "m-2"]
 
 
-def test_a_leader_that_loses_its_coordinator_while_it_learns_joins_anew(bench: type[Bench]) -> None:
+def test_a_leader_that_loses_its_coordinator_while_it_learns_joins_again(bench: type[Bench]) -> None:
     b = bench()
     other = encode_subscription(Subscription(topics=("u",)))
     b.syncing(leader="m-1", members=(JoinMember(member_id="m-1", metadata=SUBSCRIBED), JoinMember(member_id="m-2", metadata=other)))
@@ -227,7 +227,7 @@ def test_a_rebalance_during_sync_is_joined_at_once_with_the_same_id(bench: type[
 
 @pytest.mark.requirement("CLIENT-33")
 @pytest.mark.parametrize(("error", "member_id"), [(22, "m-1"), (25, "")])
-def test_a_generation_that_is_over_or_a_member_that_is_gone_joins_anew(bench: type[Bench], error: int, member_id: str) -> None:
+def test_a_generation_that_is_over_or_a_member_that_is_gone_joins_again(bench: type[Bench], error: int, member_id: str) -> None:
     b = bench()
     b.syncing()
     b.answer(SYNC, error)
@@ -355,7 +355,7 @@ def _gives_back_and_joins(b: Bench) -> None:
 ASKS = Policy(failed_rejoin="heartbeats")
 
 
-def test_who_asks_by_heartbeat_takes_up_again_what_it_gave_back_for_a_rebalance_that_is_over(bench: type[Bench]) -> None:
+def test_a_member_that_asks_by_heartbeat_resumes_what_it_gave_back_for_a_rebalance_that_is_over(bench: type[Bench]) -> None:
     b = bench(ASKS)
     b.stable(0)
     b.answer_heartbeat(27)
@@ -372,7 +372,7 @@ def test_who_asks_by_heartbeat_takes_up_again_what_it_gave_back_for_a_rebalance_
     assert b.count(JOIN) == joins
 
 
-def test_who_asks_by_heartbeat_joins_all_the_same_for_a_reason_of_its_own(bench: type[Bench]) -> None:
+def test_a_member_that_asks_by_heartbeat_joins_all_the_same_for_a_reason_of_its_own(bench: type[Bench]) -> None:
     b = bench(ASKS)
     b.stable(0)
     b.do(b.member.resubscribe(("t", "u"), b.now))
@@ -384,7 +384,7 @@ def test_who_asks_by_heartbeat_joins_all_the_same_for_a_reason_of_its_own(bench:
     assert b.count(JOIN) == joins + 1
 
 
-def test_who_asks_by_heartbeat_joins_all_the_same_before_it_has_an_assignment(bench: type[Bench]) -> None:
+def test_a_member_that_asks_by_heartbeat_joins_all_the_same_before_it_has_an_assignment(bench: type[Bench]) -> None:
     b = bench(ASKS)
     b.stable(0)
     b.answer_heartbeat(27)

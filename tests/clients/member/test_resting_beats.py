@@ -27,7 +27,7 @@ def rested(bench: type[Bench], **settings: Any) -> Bench:
     return b
 
 
-def test_a_member_at_rest_beats_as_a_tick_lets_it(bench: type[Bench]) -> None:
+def test_a_member_at_rest_sends_the_same_heartbeat_as_with_a_tick(bench: type[Bench]) -> None:
     short, long = rested(bench), rested(bench)
     resting = short.member.resting
     assert resting is not None
@@ -67,7 +67,7 @@ def test_the_session_and_the_poll_interval_end_a_rest(bench: type[Bench]) -> Non
         assert resting.until_ms(until_ms) == 0
 
 
-def test_whatever_comes_in_ends_the_rest_and_the_answer_is_taken_the_long_way(bench: type[Bench]) -> None:
+def test_every_incoming_event_ends_the_rest_and_the_answer_goes_the_long_way(bench: type[Bench]) -> None:
     b = rested(bench)
     resting = b.member.resting
     assert resting is not None
@@ -81,7 +81,7 @@ def test_whatever_comes_in_ends_the_rest_and_the_answer_is_taken_the_long_way(be
 
 
 @pytest.mark.parametrize("error", [14, -1])
-def test_who_was_told_an_error_does_not_rest_before_an_answer_without(bench: type[Bench], error: int) -> None:
+def test_a_member_that_got_an_error_does_not_rest_before_an_answer_without_one(bench: type[Bench], error: int) -> None:
     b = rested(bench)
     b.do(b.member.tick(b.now))
     b.answer(HEARTBEAT, error)
@@ -92,7 +92,7 @@ def test_who_was_told_an_error_does_not_rest_before_an_answer_without(bench: typ
     assert resting.until_ms(b.now) == 0
 
 
-def test_who_commits_does_not_rest(bench: type[Bench]) -> None:
+def test_a_member_that_commits_does_not_rest(bench: type[Bench]) -> None:
     b = rested(bench)
     b.do(b.member.commit("c", {("t", 0): 5}, b.now, is_sync=True))
     resting = b.member.resting
@@ -123,7 +123,7 @@ def test_a_request_that_lapses_before_the_next_heartbeat_is_looked_for_in_time(b
     assert until_ms(b) == b.now + 400
 
 
-def test_an_answer_is_taken_the_long_way_if_it_is_anothers_or_something_is_due_by_then(bench: type[Bench]) -> None:
+def test_an_answer_goes_the_long_way_if_it_belongs_to_another_or_something_is_due_by_then(bench: type[Bench]) -> None:
     b = rested(bench, max_poll_interval_ms=2_500)
     assert until_ms(b)
     resting = b.member.resting
@@ -139,7 +139,7 @@ def test_an_answer_is_taken_the_long_way_if_it_is_anothers_or_something_is_due_b
     assert not resting.answered(resting.beat(b.now), ANSWER, b.now + 1_000), "the next heartbeat is due"
 
 
-def test_who_syncs_does_not_rest(bench: type[Bench]) -> None:
+def test_a_member_that_syncs_does_not_rest(bench: type[Bench]) -> None:
     b = bench()
     b.syncing()
     b.now += 1_000
@@ -147,14 +147,14 @@ def test_who_syncs_does_not_rest(bench: type[Bench]) -> None:
     assert until_ms(b) == 0
 
 
-def test_who_has_failed_does_not_rest(bench: type[Bench]) -> None:
+def test_a_member_that_has_failed_does_not_rest(bench: type[Bench]) -> None:
     b = rested(bench)
     b.do(b.member.fail("X", "for a reason of the driver's own", b.now))
 
     assert until_ms(b) == 0
 
 
-def test_whose_commit_waits_to_be_tried_again_does_not_rest(bench: type[Bench]) -> None:
+def test_a_member_whose_commit_waits_for_a_retry_does_not_rest(bench: type[Bench]) -> None:
     b = bench()
     b.stable(0)
     b.answer_heartbeat()
@@ -165,7 +165,7 @@ def test_whose_commit_waits_to_be_tried_again_does_not_rest(bench: type[Bench]) 
     assert until_ms(b) == 0
 
 
-def test_who_has_just_found_its_coordinator_does_not_rest_before_an_answer(bench: type[Bench]) -> None:
+def test_a_member_that_has_just_found_its_coordinator_does_not_rest_before_an_answer(bench: type[Bench]) -> None:
     b = bench()
     b.stable(0)
     b.answer_heartbeat()

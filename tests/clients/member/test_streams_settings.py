@@ -6,7 +6,7 @@ from groupproof.clients.member.streams_settings import ThreadSettings
 from groupproof.protocol.wire.embedded.streams_protocol import STREAMS_VERSION_MAX
 
 
-def test_a_thread_knows_the_newest_version_and_keeps_no_state_unless_it_is_told() -> None:
+def test_a_thread_knows_the_newest_version_and_keeps_no_state_by_default() -> None:
     settings = ThreadSettings(process="0" * 32)
 
     assert (settings.latest, settings.is_stateful, settings.standbys) == (STREAMS_VERSION_MAX, False, 0)

@@ -12,7 +12,7 @@ OWN = [variant for variant in OWN_TERMS if variant.policy.own_settings.keys() - 
 STEADY = next(case for case in CASES if case.id == "heartbeat/classic/steady")
 
 
-def test_who_has_no_deadline_for_polls_does_not_declare_one() -> None:
+def test_a_member_that_has_no_deadline_for_polls_does_not_declare_one() -> None:
     assert {
         variant.name for variant in OWN_TERMS if variant.policy.poll_deadline_factor is None and "poll-deadline" not in variant.policy.lacks
     } == set()

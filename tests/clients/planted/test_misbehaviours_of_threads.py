@@ -15,7 +15,7 @@ def test_every_choice_of_a_thread_but_the_references_is_a_named_bug() -> None:
     assert {variant.policy.streams for variant in THREADS} == choices
 
 
-def test_a_threads_bug_breaks_requirements_that_there_are_and_can_be_had_by_name() -> None:
+def test_a_threads_bug_breaks_existing_requirements_and_is_available_by_name() -> None:
     for variant in THREADS:
         assert [by_id(requirement).id for requirement in variant.breaks] == list(variant.breaks)
         assert variant.breaks

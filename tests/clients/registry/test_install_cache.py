@@ -44,7 +44,7 @@ def test_an_entry_is_seen_only_when_it_is_whole(tmp_path: Path) -> None:
     assert entries == [False]
 
 
-def test_who_comes_second_waits_for_the_first_and_builds_nothing(tmp_path: Path) -> None:
+def test_the_second_caller_waits_for_the_first_and_builds_nothing(tmp_path: Path) -> None:
     building, waiting = threading.Event(), threading.Event()
     lines: list[str] = []
 

@@ -80,10 +80,10 @@ def test_a_release_that_does_not_exist_is_answered_with_its_neighbours(tmp_path:
         provision(resolve("kafka-python@3.0.3"), tmp_path, print)
 
 
-def test_a_listed_release_that_cannot_be_had_is_the_environments_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_listed_release_that_is_not_available_is_the_environments_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _installing(monkeypatch, offered=("1.0",))
 
-    with pytest.raises(ProvisionError, match="can't be had here"):
+    with pytest.raises(ProvisionError, match="is not available here"):
         provision(resolve("kafka-python@2.2.3"), tmp_path, print)
 
 
@@ -102,7 +102,7 @@ def test_a_java_client_with_an_old_java_is_a_wrong_pairing(tmp_path: Path, monke
         provision(resolve("java"), tmp_path, print)
 
 
-def test_a_changed_java_shim_is_compiled_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_java_shim_is_compiled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[Path] = []
     monkeypatch.setattr(java_archives, "java_release", lambda: "17.0.1")
     monkeypatch.setattr(java_archives, "java_tool", lambda name: f"/jdk/{name}")

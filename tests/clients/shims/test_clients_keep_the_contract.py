@@ -179,7 +179,7 @@ def test_the_fields_of_subscribe_are_on_the_wire(story: Story) -> None:
     assert {obs.client for obs in story.evidence.trace if obs.client} <= {"m0", "m1"}
 
 
-def test_all_records_are_told_with_their_offsets(story: Story) -> None:
+def test_all_records_are_reported_with_their_offsets(story: Story) -> None:
     parts = [part for line in story.of("m0") if line.get("name") == "records_consumed" for part in line["partitions"]]
 
     for partition in (0, 1):
@@ -196,13 +196,13 @@ def test_minus_one_stands_for_nothing_committed(story: Story) -> None:
     assert story.notes["nothing committed"]["offsets"] == [["t", 0, -1], ["t", 1, -1]]
 
 
-def test_a_sync_commit_is_on_the_wire_and_told_before_its_answer(story: Story) -> None:
+def test_a_sync_commit_is_on_the_wire_and_reported_before_its_answer(story: Story) -> None:
     assert story.names("m0", "sync")[:2] == ["offsets_committed", "answer"]
     assert story.notes["sync"]["offsets"] == [["t", 0, 3]]
     assert ("t", 0, 3) in story.requests(Api.OFFSET_COMMIT, "m0")[0].offsets
 
 
-def test_an_async_commit_is_told_by_its_event(story: Story) -> None:
+def test_an_async_commit_is_reported_by_its_event(story: Story) -> None:
     fields = next(line for line in story.of("m0", "async") if line.get("name") == "offsets_committed")
 
     assert fields["success"] is True
@@ -224,7 +224,7 @@ def test_every_callback_ends_before_the_next_one_begins(story: Story) -> None:
         assert "callback_done" not in names[0::2]
 
 
-def test_a_commit_in_a_revocation_is_told_within_its_callback(story: Story) -> None:
+def test_a_commit_in_a_revocation_is_reported_within_its_callback(story: Story) -> None:
     names = story.names("m1", "close m0")
     revoked = names.index("partitions_revoked")
 

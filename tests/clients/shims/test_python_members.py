@@ -31,7 +31,7 @@ def test_startup_complete_precedes_the_answer_to_subscribe() -> None:
     _subscribed(story)
 
 
-def test_partitions_and_records_are_told_in_the_contracts_form() -> None:
+def test_partitions_and_records_are_reported_in_the_contracts_form() -> None:
     async def story(shim: Shim) -> None:
         records = await shim.event("records_consumed", "m0")
         assigned = await shim.event("partitions_assigned", "m0")
@@ -44,7 +44,7 @@ def test_partitions_and_records_are_told_in_the_contracts_form() -> None:
     _subscribed(story)
 
 
-def test_a_sync_commit_is_told_by_its_event_and_then_by_its_answer() -> None:
+def test_a_sync_commit_is_reported_by_its_event_and_then_by_its_answer() -> None:
     async def story(shim: Shim) -> None:
         await shim.event("records_consumed", "m0")
         before = len(shim.lines)
@@ -64,7 +64,7 @@ def test_a_commit_without_offsets_tells_the_current_positions() -> None:
     _subscribed(story)
 
 
-def test_a_refused_commit_is_told_twice_and_is_not_fatal() -> None:
+def test_a_refused_commit_is_reported_twice_and_is_not_fatal() -> None:
     async def story(shim: Shim) -> None:
         answer = await shim.ask("commit", "m0", mode="sync", offsets=[["t", 0, 13]])
         event = await shim.event("offsets_committed", "m0")
@@ -84,7 +84,7 @@ def test_positions_and_commits_are_asked_for_the_assignment_or_for_what_is_named
     _subscribed(story)
 
 
-def test_an_error_of_poll_is_told_and_polling_goes_on() -> None:
+def test_an_error_of_poll_is_reported_and_polling_continues() -> None:
     async def story(shim: Shim) -> None:
         error = await shim.event("error", "m0")
         before = len(shim.lines)

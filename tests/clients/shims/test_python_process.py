@@ -173,11 +173,11 @@ def test_a_shim_without_its_client_says_that_it_cannot_run_here(name: str) -> No
         ("Exception", "EXCEPTION"),
     ],
 )
-def test_an_exception_without_an_error_code_is_told_by_its_own_name(exception: str, name: str) -> None:
+def test_an_exception_without_an_error_code_is_reported_by_its_own_name(exception: str, name: str) -> None:
     assert upper_snake(exception) == name
 
 
-def test_who_is_not_on_asyncio_does_not_import_it() -> None:
+def test_a_client_without_asyncio_does_not_import_it() -> None:
     program = "import sys, groupproof_shim; print('asyncio' in sys.modules, groupproof_shim.AsyncMember.__name__)"
     process = subprocess.run([sys.executable, "-c", program], env={**os.environ, **ENV}, capture_output=True, text=True, check=True)
     assert process.stdout == "False AsyncMember\n"

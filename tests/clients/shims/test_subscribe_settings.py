@@ -63,7 +63,7 @@ def test_a_field_that_makes_no_sense_is_named(fields: dict[str, Any], message: s
 
 
 @pytest.mark.parametrize(("fields", "message"), [({"protocol": "share"}, "classic and consumer"), ({"assignors": ["uniform"]}, "cooperative-sticky")])
-def test_a_feature_that_is_not_there_is_told(fields: dict[str, Any], message: str) -> None:
+def test_a_feature_that_is_not_there_is_reported(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(NotImplementedHere, match=message):
         Subscribe.of(LEAST | fields)
 

@@ -16,7 +16,7 @@ def test_every_bug_has_a_name_of_its_own_that_begins_with_the_assignor() -> None
     assert all(bug.breaks and bug.says.endswith(".") for bug in BUGS_OF_ASSIGNORS)
 
 
-def test_those_that_break_a_law_break_it_in_a_small_group() -> None:
+def test_those_that_break_an_invariant_break_it_in_a_small_group() -> None:
     group = spec_of({"A": "t", "B": "t"}), topics_of({"t": 4})
     broken = {bug.name: law_broken(*group, bug.assign(*group)) for bug in BUGS_OF_ASSIGNORS}
 

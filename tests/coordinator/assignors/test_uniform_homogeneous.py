@@ -77,7 +77,7 @@ def test_a_topic_that_nobody_subscribes_to_any_more_is_given_up() -> None:
     assert named(assign_homogeneous(group_of(members), topics_of({"u": 1}))) == {"A": {}, "B": {"u": (0,)}}
 
 
-def test_who_keeps_what_it_has_need_not_be_gone_through_at_length() -> None:
+def test_a_member_that_keeps_its_partitions_needs_no_long_check() -> None:
     for seed in range(300):
         draw, last = Random(seed), dict[str, Mapping[str, tuple[int, ...]]]()
         subscribed = draw.sample(TOPICS, draw.randint(1, 3))

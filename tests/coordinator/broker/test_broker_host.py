@@ -31,7 +31,7 @@ def _expired(stage: Stage) -> int:
 
 
 @virtually
-async def test_a_paused_broker_answers_nothing_until_it_goes_on_and_its_connections_stay() -> None:
+async def test_a_paused_broker_answers_nothing_until_it_continues_and_its_connections_stay() -> None:
     async with staged() as stage:
         (member,) = await stage.stable("m0")
         stage.cluster.pause(stage.coordinator)
@@ -52,7 +52,7 @@ async def test_a_paused_broker_answers_nothing_until_it_goes_on_and_its_connecti
 
 
 @virtually
-async def test_sessions_that_are_over_end_when_a_paused_broker_goes_on_and_not_before() -> None:
+async def test_sessions_that_are_over_end_when_a_paused_broker_continues_and_not_before() -> None:
     async with staged() as stage:
         (member,) = await stage.stable("m0")
         stage.cluster.pause(stage.coordinator)
@@ -83,7 +83,7 @@ async def test_the_answers_that_waited_at_a_paused_broker_wait_on() -> None:
 
 
 @virtually
-async def test_a_killed_brokers_connections_break_and_its_groups_are_with_another_which_alone_is_told_of() -> None:
+async def test_a_killed_brokers_connections_break_and_only_the_broker_that_takes_over_its_groups_is_advertised() -> None:
     async with staged() as stage:
         (member,) = await stage.stable("m0")
         assert await member.commit(7, 0) == [0]

@@ -157,7 +157,7 @@ async def test_a_parked_join_keeps_back_what_its_client_sent_after_it() -> None:
 
 
 @virtually
-async def test_reading_goes_on_behind_a_parked_request_only_within_its_bound() -> None:
+async def test_reading_continues_behind_a_parked_request_only_within_its_bound() -> None:
     async with staged(settings={"group.initial.rebalance.delay.ms": 3_000}) as stage:
         client = stage.connect()
         await client.send(Api.JOIN_GROUP, client.join_body(), 3)
@@ -189,7 +189,7 @@ async def test_a_member_stays_when_its_client_goes_while_its_join_is_parked() ->
 
 
 @virtually
-async def test_what_was_sent_behind_a_parked_join_is_taken_up_after_it_though_the_client_is_gone() -> None:
+async def test_what_was_sent_behind_a_parked_join_is_processed_after_it_though_the_client_is_gone() -> None:
     async with staged(settings={"group.initial.rebalance.delay.ms": 3_000}) as stage:
         client = stage.connect()
         answer = await client.ask(Api.JOIN_GROUP, client.join_body(), 4)
@@ -241,7 +241,7 @@ async def test_a_broken_stream_is_contained() -> None:
 
 
 @virtually
-async def test_a_failure_of_ours_ends_one_connection_and_is_told(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_failure_of_ours_ends_one_connection_and_is_reported(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     async with staged() as stage:
         (member,) = await stage.stable("m0")
         monkeypatch.setattr("groupproof.coordinator.broker.broker.metadata", lambda *_: 1 / 0)
@@ -255,7 +255,7 @@ async def test_a_failure_of_ours_ends_one_connection_and_is_told(monkeypatch: py
 
 
 @virtually
-async def test_every_connection_is_told_with_its_peer_its_end_and_who_ended_it() -> None:
+async def test_every_connection_is_reported_with_its_peer_its_end_and_who_ended_it() -> None:
     async with staged() as stage:
         client = stage.connect(node=1)
         await client.ask(Api.METADATA, {"topics": ()})
@@ -268,7 +268,7 @@ async def test_every_connection_is_told_with_its_peer_its_end_and_who_ended_it()
 
 
 @virtually
-async def test_a_request_is_seen_on_arrival_when_taken_up_and_when_answered() -> None:
+async def test_a_request_is_observed_on_arrival_at_processing_and_at_its_answer() -> None:
     async with staged() as stage:
         client = stage.connect("m0")
         answer = await client.join()

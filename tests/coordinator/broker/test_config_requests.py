@@ -43,7 +43,7 @@ def _codes(*resources: dict[str, Any], only_checks: bool = False) -> tuple[list[
     ([_change(), _change(value="8000")], 42, {}),
     ([_change(value="soon")], 40, {}),
 ])  # fmt: skip
-def test_each_change_is_taken_or_refused_as_in_kafka(changes: list[dict[str, Any]], code: int, configs: dict[str, int]) -> None:
+def test_each_change_is_accepted_or_refused_as_in_kafka(changes: list[dict[str, Any]], code: int, configs: dict[str, int]) -> None:
     assert _codes(_resource(*changes)) == ([code], configs)
 
 

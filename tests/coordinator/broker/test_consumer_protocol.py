@@ -80,7 +80,7 @@ async def _met_again() -> list[dict[str, Any]]:
         ]
 
 
-def test_a_member_meets_the_group_that_was_loaded_from_records_and_goes_on() -> None:
+def test_a_member_meets_the_group_that_was_loaded_from_records_and_continues() -> None:
     beating, fetched, described = trio.run(_met_again)
 
     assert (beating["error_code"], beating["member_epoch"]) == (0, 2)

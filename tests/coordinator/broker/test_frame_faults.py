@@ -69,7 +69,7 @@ async def test_code_zero_on_an_answer_changes_single_fields() -> None:
 
 
 @virtually
-async def test_an_answer_that_cannot_be_said_fails_and_the_request_goes_on() -> None:
+async def test_an_answer_that_cannot_be_said_fails_and_the_request_continues() -> None:
     async with staged() as stage:
         (client,) = await stage.stable("m0")
         _arm(stage, Answer(error_code=27, body={"no_such_field": 1}))
@@ -92,7 +92,7 @@ async def test_an_answer_that_nobody_takes_is_not_delivered() -> None:
 
 
 @virtually
-async def test_who_hangs_up_over_an_answer_has_taken_it_and_no_other_is_struck() -> None:
+async def test_a_client_that_closes_after_an_answer_has_received_it_and_the_fault_acts_on_no_other() -> None:
     """As kafka-go does: the connection is at its end before the broker looks whether it still stands."""
     async with staged() as stage:
         (client,) = await stage.stable("m0")
@@ -117,7 +117,7 @@ async def test_who_hangs_up_over_an_answer_has_taken_it_and_no_other_is_struck()
 
 
 @virtually
-async def test_an_answer_that_the_application_told_of_is_delivered_and_strikes_no_other() -> None:
+async def test_an_answer_that_the_application_reported_is_delivered_and_the_fault_acts_on_no_other() -> None:
     async with staged() as stage:
         gone, there = await stage.stable("m0", "m1")
         _arm(stage, Answer(error_code=27))
@@ -133,7 +133,7 @@ async def test_an_answer_that_the_application_told_of_is_delivered_and_strikes_n
 
 
 @virtually
-async def test_a_fault_whose_answer_nobody_took_strikes_the_next_match() -> None:
+async def test_a_fault_whose_answer_was_not_received_acts_on_the_next_match() -> None:
     async with staged() as stage:
         gone, there = await stage.stable("m0", "m1")
         _arm(stage, Answer(error_code=27))
@@ -265,7 +265,7 @@ async def test_a_cut_ends_the_connection_before_or_after_the_coordinator_acted(d
 
 
 @virtually
-async def test_a_duplicated_request_is_taken_up_twice_and_answered_once() -> None:
+async def test_a_duplicated_request_is_processed_twice_and_answered_once() -> None:
     async with staged() as stage:
         client = stage.connect()
         _arm(stage, Duplicate(), "JoinGroup")
@@ -302,7 +302,7 @@ async def test_an_answer_cannot_be_duplicated() -> None:
 
 @pytest.mark.parametrize(("direction", "code"), [("request", 16), ("response", 0)])
 @virtually
-async def test_a_move_comes_before_the_frame_goes_on(direction: str, code: int) -> None:
+async def test_a_move_comes_before_the_frame_continues(direction: str, code: int) -> None:
     async with staged() as stage:
         (client,) = await stage.stable("m0")
         before = stage.coordinator

@@ -124,7 +124,7 @@ async def test_a_move_to_nowhere_is_refused(move: Move, why: str) -> None:
 
 
 @virtually
-async def test_a_dropped_request_is_never_answered_and_its_connection_is_told() -> None:
+async def test_a_dropped_request_is_never_answered_and_its_connection_is_reported() -> None:
     coordinators, _ = _made()
     dropped: list[str] = []
     ticket = _submit(coordinators, JOIN, on_dropped=functools.partial(dropped.append, "gone"))
@@ -145,7 +145,7 @@ async def test_a_machine_that_lost_the_partition_answers_that_it_is_not_the_coor
     assert ticket.answer == HeartbeatResponse(error_code=16)
 
 
-def test_who_is_called_with_the_answer_is_called_once_and_nobody_has_to_wait() -> None:
+def test_a_callback_for_the_answer_is_called_once_and_nobody_has_to_wait() -> None:
     ticket = Ticket(lambda: None)
     answers: list[GroupResponse] = []
     ticket.on_answer = answers.append

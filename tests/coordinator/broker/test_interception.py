@@ -26,7 +26,7 @@ def _stages(recorder: Recorder) -> list[str | None]:
 
 
 @virtually
-async def test_a_strike_leaves_a_receipt_that_names_the_frame() -> None:
+async def test_a_fault_that_acts_leaves_a_receipt_that_names_the_frame() -> None:
     recorder = _recorder()
     interception = Interception(recorder)
     interception.arm(HELD)

@@ -138,7 +138,7 @@ class WideLine(Line):
 
 @pytest.mark.parametrize("fault", [None, ON_OTHERS], ids=["without a fault", "with a fault on other frames"])
 @virtually
-async def test_a_socket_shows_the_same_as_a_line_that_answers_each_anew(fault: Fault | None) -> None:
+async def test_a_socket_shows_the_same_as_a_line_that_answers_each_separately(fault: Fault | None) -> None:
     line, (ours, theirs) = WideLine(), trio.testing.memory_stream_pair()
     at_once = await _observed(line, line.take, fault=fault)
     anew = await _observed(ours, theirs.send_all, fault=fault)

@@ -53,17 +53,17 @@ def test_a_client_must_name_itself_in_order(cluster: ClusterMetadata, name: str)
     assert api_versions(cluster, {"client_software_name": name, "client_software_version": "1"}, 3) == {"error_code": 42}
 
 
-def test_an_unknown_version_of_api_versions_is_told_the_range(cluster: ClusterMetadata) -> None:
+def test_an_unknown_version_of_api_versions_is_answered_with_the_range(cluster: ClusterMetadata) -> None:
     assert unsupported_api_versions(cluster) == {"error_code": 35, "api_keys": ({"api_key": 18, "min_version": 0, "max_version": 4},)}
 
 
-def test_all_topics_are_told_when_none_is_named(cluster: ClusterMetadata) -> None:
+def test_all_topics_are_reported_when_none_is_named(cluster: ClusterMetadata) -> None:
     assert _names(metadata(cluster, {"topics": None}, 1)) == [("t", 0), ("u", 0)]
     assert _names(metadata(cluster, {"topics": ()}, 0)) == [("t", 0), ("u", 0)]
     assert _names(metadata(cluster, {"topics": ()}, 1)) == []
 
 
-def test_a_topic_is_told_with_its_partitions_and_their_leaders(cluster: ClusterMetadata) -> None:
+def test_a_topic_is_reported_with_its_partitions_and_their_leaders(cluster: ClusterMetadata) -> None:
     (topic,) = metadata(cluster, {"topics": ({"name": "t"},)}, 13)["topics"]
 
     assert [(partition["partition_index"], partition["leader_id"]) for partition in topic["partitions"]] == [(0, 0), (1, 1), (2, 0)]
@@ -81,7 +81,7 @@ def test_a_topic_is_told_with_its_partitions_and_their_leaders(cluster: ClusterM
         ({"name": "", "topic_id": "6ba7b811-9dad-11d1-80b4-00c04fd430c8"}, 100),
     ],
 )
-def test_what_is_not_there_is_told_and_never_made(cluster: ClusterMetadata, asked: dict[str, Any], code: int) -> None:
+def test_what_is_not_there_is_reported_and_never_made(cluster: ClusterMetadata, asked: dict[str, Any], code: int) -> None:
     (topic,) = metadata(cluster, {"topics": (asked,), "allow_auto_topic_creation": True}, 13)["topics"]
 
     assert topic["error_code"] == code

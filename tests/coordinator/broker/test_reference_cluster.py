@@ -42,7 +42,7 @@ async def test_two_members_form_a_group_commit_and_leave() -> None:
 
 
 @virtually
-async def test_each_member_is_told_its_own_partitions() -> None:
+async def test_each_member_gets_its_own_partitions() -> None:
     async with staged() as stage:
         first, second = await stage.stable("m0", "m1")
 

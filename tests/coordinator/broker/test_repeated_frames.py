@@ -214,7 +214,7 @@ async def test_a_client_that_hangs_up_while_its_join_is_parked_goes_at_once_but_
 
 
 @virtually
-async def test_a_fault_that_is_armed_while_a_join_is_parked_strikes_its_answer_where_nobody_hears_too() -> None:
+async def test_a_fault_that_is_armed_while_a_join_is_parked_acts_on_its_answer_where_nobody_hears_too() -> None:
     async with trio.open_nursery() as nursery:
         pair = Pair(nursery)
         await pair.form()
@@ -271,7 +271,7 @@ def test_a_frame_is_the_same_if_it_differs_in_its_correlation_id_alone(other: by
     assert kept.is_in(other) == is_same
 
 
-def test_an_answer_is_what_the_codec_writes_and_another_one_is_written_anew() -> None:
+def test_an_answer_is_what_the_codec_writes_and_another_one_is_written_again() -> None:
     kept = _frame_of(_beat())
     assert kept is not None
     for answer in (HeartbeatResponse(), HeartbeatResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS), HeartbeatResponse()):

@@ -53,7 +53,7 @@ async def test_a_frame_longer_than_the_bound_still_goes_through_alone() -> None:
 
 
 @virtually
-async def test_a_reader_that_waits_is_told_of_the_end() -> None:
+async def test_a_reader_that_waits_gets_the_end() -> None:
     inbox: Inbox[int] = Inbox()
     got = []
 
@@ -68,7 +68,7 @@ async def test_a_reader_that_waits_is_told_of_the_end() -> None:
 
 
 @virtually
-async def test_a_held_inbox_gives_nothing_and_goes_on_with_what_is_left_of_the_request_under_way() -> None:
+async def test_a_held_inbox_gives_nothing_and_continues_with_what_is_left_of_the_request_under_way() -> None:
     inbox: Inbox[str] = Inbox()
     received: list[str | None] = []
 

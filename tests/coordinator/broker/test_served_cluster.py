@@ -159,7 +159,7 @@ def test_a_port_in_use_is_one_clear_line() -> None:
     trio.run(run)
 
 
-def test_clients_are_told_the_advertised_host() -> None:
+def test_clients_get_the_advertised_host() -> None:
     async def run() -> None:
         async with trio.open_nursery() as nursery:
             serving, _ = await _served(nursery, advertise="kafka.example", ports=(0, 0, 0))

@@ -93,7 +93,7 @@ async def test_what_a_call_raises_is_raised_to_its_own_connection_alone(sockets:
 
 
 @on_sockets(2)
-async def test_who_is_cancelled_by_another_in_the_same_turn_is_offered_nothing(sockets: list[Socket], peers: list[socket.socket]) -> None:
+async def test_a_task_that_is_cancelled_by_another_in_the_same_turn_is_offered_nothing(sockets: list[Socket], peers: list[socket.socket]) -> None:
     scopes = [trio.CancelScope(), trio.CancelScope()]
     offered: list[int] = []
 
@@ -139,7 +139,7 @@ def test_of_many_sockets_some_are_ready_and_those_that_are_left_after_them_but_f
 
 
 @on_sockets()
-async def test_who_waits_for_a_socket_that_is_closed_is_told(sockets: list[Socket], peers: list[socket.socket]) -> None:
+async def test_a_task_that_waits_for_a_closed_socket_gets_an_error(sockets: list[Socket], peers: list[socket.socket]) -> None:
     async def wait() -> None:
         with pytest.raises(trio.ClosedResourceError):
             await sockets[0].left(lambda data: data)
@@ -207,7 +207,9 @@ async def _reset(theirs: trio.SocketStream) -> None:
 
 
 @pytest.mark.parametrize(("parts", "is_delivered"), [(_read_and_close, True), (_close_unread, False), (_reset, False)])
-def test_who_hangs_up_in_order_after_all_bytes_has_taken_them(parts: Callable[[trio.SocketStream], Awaitable[None]], *, is_delivered: bool) -> None:
+def test_a_client_that_closes_in_order_after_all_bytes_has_received_them(
+    parts: Callable[[trio.SocketStream], Awaitable[None]], *, is_delivered: bool
+) -> None:
     async def main() -> None:
         async with over_tcp() as (ours, theirs):
             await ours.send_all(b"refused")
@@ -219,7 +221,7 @@ def test_who_hangs_up_in_order_after_all_bytes_has_taken_them(parts: Callable[[t
     trio.run(main)
 
 
-def test_who_had_hung_up_before_the_bytes_came_has_not_taken_them() -> None:
+def test_a_client_that_closed_before_the_bytes_came_has_not_received_them() -> None:
     async def main() -> None:
         async with over_tcp() as (ours, theirs):
             await theirs.aclose()

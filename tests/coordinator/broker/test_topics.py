@@ -109,7 +109,7 @@ def test_records_are_appended_to_each_partition_behind_those_that_are_there() ->
         topics.append("x", 1)
 
 
-def test_a_topic_that_is_deleted_and_made_again_has_another_id_and_is_told_of() -> None:
+def test_a_topic_that_is_deleted_and_created_again_has_another_id_and_is_announced() -> None:
     images: list[dict[str, object]] = []
     topics = Topics(records=1, on_change=lambda: images.append(dict(topics.image())))
     first = topics.grow("t", 2).topic_id
@@ -142,7 +142,7 @@ def test_partitions_are_led_by_all_nodes_in_turn() -> None:
     assert [topic.leader_of(index, 2) for index in range(3)] == [0, 1, 0]
 
 
-def test_a_restored_topic_goes_on_where_its_groups_are() -> None:
+def test_a_restored_topic_continues_where_its_groups_are() -> None:
     topics = Topics(records=15)
     topics.restore(RecordedTopic("t", "some-id", 2, {1: (70, 90)}))
 

@@ -66,7 +66,7 @@ def test_a_commit_to_nothing_that_exists_is_answered_without_the_coordinator() -
     assert refused_wholly(_request(t=(0,)), _request(t=(0,))) is None
 
 
-def test_about_a_deletion_the_coordinator_is_always_asked_and_an_error_of_the_group_is_all_that_is_told() -> None:
+def test_the_coordinator_is_always_asked_about_a_deletion_and_only_an_error_of_the_group_is_reported() -> None:
     partitions = (OffsetDeletePartition(partition_index=0), OffsetDeletePartition(partition_index=2))
     message = OffsetDeleteRequest(group_id="g", topics=(OffsetDeleteTopic(name="t", partitions=partitions),))
     part = existing_part(message, _topics())
@@ -79,7 +79,7 @@ def test_about_a_deletion_the_coordinator_is_always_asked_and_an_error_of_the_gr
     assert with_unknown(message, OffsetDeleteResponse(error_code=69)) == OffsetDeleteResponse(error_code=69)
 
 
-def test_before_2_0_every_partition_of_a_topic_that_exists_is_taken_to_exist() -> None:
+def test_before_2_0_every_partition_of_an_existing_topic_counts_as_existing() -> None:
     assert existing_part(_request(t=(1, 2), u=(0,)), _topics(), by_partition=False) == _request(t=(1, 2))
 
 
@@ -92,7 +92,7 @@ def test_before_2_6_a_deletion_tells_a_topic_again_for_each_of_its_partitions() 
     assert [(topic.name, len(topic.partitions)) for topic in response.topics] == [("t", 2), ("t", 2)]
 
 
-def test_what_is_known_and_not_told_of_a_deletion_stays_untold() -> None:
+def test_what_is_known_and_not_reported_of_a_deletion_stays_unreported() -> None:
     message = OffsetDeleteRequest(
         group_id="g", topics=(OffsetDeleteTopic(name="t", partitions=tuple(OffsetDeletePartition(partition_index=number) for number in (0, 1, 7))),)
     )

@@ -33,7 +33,7 @@ def test_a_group_is_made_of_its_id_and_the_time() -> None:
     assert made.dialect is CLASSIC
 
 
-def test_an_event_is_told_who_sent_the_request() -> None:
+def test_an_event_gets_the_sender_of_the_request() -> None:
     assert _filled(HeartbeatRequest(group_id="g", generation_id=3, member_id="m", group_instance_id="i")) == ("m", "i", 3)
     assert _filled(SyncGroupRequest(group_id="g", generation_id=3, member_id="m")) == ("m", None, 3)
     assert _filled(JoinGroupRequest(group_id="g", session_timeout_ms=1, protocol_type="consumer")) == ("", None, -1), "a join has no generation"
@@ -49,7 +49,7 @@ def test_the_gate_is_asked_by_guards_that_look_at_no_group() -> None:
     assert CLASSIC_FUNCTIONS.gate == {Guard.NOT_ACTIVE, Guard.LOADING, Guard.LOADING_OLD, Guard.NOT_LED_HERE, Guard.NOT_LOADED_HERE}
 
 
-def test_a_heartbeat_that_was_at_rest_is_so_again_while_its_member_is_there_and_its_instance_its_own() -> None:
+def test_a_repeated_heartbeat_goes_the_short_way_while_its_member_exists_and_owns_its_instance() -> None:
     beat = HeartbeatRequest(group_id="g", generation_id=1, member_id="a", group_instance_id="i")
     again = CLASSIC_FUNCTIONS.requests[HeartbeatRequest].again_at_rest
     arrival = Arrival(None, 4, "c", "/h")

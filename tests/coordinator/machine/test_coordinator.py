@@ -166,7 +166,7 @@ def test_parked_requests_can_be_dropped_with_the_move(scene: Scene) -> None:
 
 
 @pytest.mark.requirement("EMIG-03", "EMIG-04", "TR-009", "TR-126", "COMMIT-29")
-def test_a_stable_group_goes_on_at_its_new_coordinator(scene: Scene) -> None:
+def test_a_stable_group_continues_at_its_new_coordinator(scene: Scene) -> None:
     leader, follower = scene.stable(2)
     scene.commit(leader, 1, offset=42)
     scene.after(8_000)
@@ -283,7 +283,7 @@ def test_a_request_lets_the_timers_before_it_go_off_first(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize(("after_ms", "error"), [(10_000, NONE), (10_001, ErrorCode.UNKNOWN_MEMBER_ID)])
-def test_who_expired_a_millisecond_before_a_request_is_no_member_to_it(scene: Scene, after_ms: int, error: ErrorCode) -> None:
+def test_a_member_that_expired_a_millisecond_before_a_request_is_no_member_for_it(scene: Scene, after_ms: int, error: ErrorCode) -> None:
     (member,) = scene.stable(session_ms=10_000)
     scene.now_ms += after_ms
 
@@ -306,7 +306,7 @@ def test_every_input_tells_its_rule(scene: Scene) -> None:
     ]
 
 
-def test_a_listing_is_told_of_no_group_and_an_entry_that_leaves_under_its_request(scene: Scene) -> None:
+def test_a_listing_is_reported_without_a_group_and_an_entry_of_a_leave_under_its_request(scene: Scene) -> None:
     listed, left = scene.list_groups(), scene.leave("x")
 
     assert [(applied.token, applied.group_id, applied.rule.partition("/")[0]) for applied in scene.applied] == [
@@ -332,7 +332,7 @@ def test_a_variants_timers_are_those_of_the_coordinator() -> None:
     assert never.next_deadline_ms() is None
 
 
-def test_a_variant_of_what_is_put_out_is_told_which_request_it_was_for() -> None:
+def test_a_variant_of_an_output_gets_the_request_that_it_is_for() -> None:
     entries: list[Hashable] = []
 
     def outputs(out: Sequence[Output], token: Hashable) -> Sequence[Output]:
@@ -383,5 +383,5 @@ def test_a_coordinator_that_has_nothing_to_draw_ids_from_says_so() -> None:
         Coordinator()
 
 
-def test_a_coordinator_that_is_told_no_settings_has_those_of_its_release() -> None:
+def test_a_coordinator_without_settings_has_those_of_its_release() -> None:
     assert Coordinator(profile="kafka-1.1", random=Random(1)).settings == Settings.of({}, "kafka-1.1") != Settings.of({}, "kafka-4.1")

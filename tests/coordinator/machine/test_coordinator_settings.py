@@ -26,7 +26,7 @@ def test_an_older_profile_has_its_own_defaults() -> None:
     assert Settings.of({}, "kafka-1.1").offsets_retention_ms == 24 * 60 * 60 * 1000
 
 
-def test_kafka_s_names_are_taken_with_numbers_or_their_text() -> None:
+def test_kafkas_names_are_accepted_with_numbers_or_their_text() -> None:
     settings = Settings.of({"group.initial.rebalance.delay.ms": 0, "group.max.size": "7"})
 
     assert (settings.group_initial_rebalance_delay_ms, settings.group_max_size) == (0, 7)
@@ -55,11 +55,11 @@ def test_a_value_that_is_no_number_is_refused(value: object) -> None:
 
 
 @pytest.mark.parametrize(("value", "switch"), [("true", 1), ("false", 0), (False, 0), (True, 1)])
-def test_a_switch_is_taken_as_kafka_writes_it(value: object, switch: int) -> None:
+def test_a_switch_is_read_as_kafka_writes_it(value: object, switch: int) -> None:
     assert Settings.of({"transaction.partition.verification.enable": value}).transaction_partition_verification_enable == switch
 
 
-def test_no_number_is_taken_for_a_switch() -> None:
+def test_no_number_is_treated_as_a_switch() -> None:
     with pytest.raises(UnknownSetting, match="whole number"):
         Settings.of({"group.max.size": "true"})
 

@@ -35,7 +35,7 @@ def codes(machine: Coordinator, message: GroupRequest, version: int) -> list[int
     return [int(refusal.code) for refusal in machine.due_refusals(message, arrival(version), NOW_MS)]
 
 
-def test_all_that_is_wrong_with_a_request_is_told_in_the_order_of_the_checks() -> None:
+def test_all_errors_of_a_request_are_reported_in_the_order_of_the_checks() -> None:
     machine = coordinator()
 
     assert codes(machine, join(group_id="", session_timeout_ms=1, member_id="nobody"), 5) == [24, 26, 25]
@@ -52,7 +52,7 @@ def test_what_is_due_is_what_the_machine_answers_and_nothing_is_done() -> None:
     assert [output.message for output in machine.handle(message, arrival(5), NOW_MS) if isinstance(output, Reply)] == [first.message]
 
 
-def test_who_does_not_coordinate_the_group_refuses_nothing_for_what_is_in_it() -> None:
+def test_a_broker_that_does_not_coordinate_the_group_refuses_nothing_because_of_its_state() -> None:
     stranger = HeartbeatRequest(group_id="g", generation_id=1, member_id="nobody")
 
     assert codes(coordinator(), stranger, 3) == [25]
@@ -68,5 +68,5 @@ def test_a_full_group_may_find_a_stranger_or_a_malformed_heartbeat_first() -> No
     assert codes(machine, beat(member_id="a", member_epoch=9, topic_partitions=None), 1) == [110]
 
 
-def test_of_requests_about_no_group_or_several_nothing_is_told() -> None:
+def test_a_request_about_no_group_or_several_is_not_reported() -> None:
     assert codes(coordinator(), ListGroupsRequest(), 4) == []

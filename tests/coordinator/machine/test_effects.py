@@ -81,7 +81,7 @@ def test_a_rejected_id_is_forgotten_with_its_timer(scene_of: Callable[..., Scene
     assert late not in scene.view().pending
 
 
-def test_an_entry_that_leaves_is_told_under_the_names_that_it_gave(scene: Scene) -> None:
+def test_an_entry_of_a_leave_is_described_by_the_ids_that_it_has(scene: Scene) -> None:
     member, static = scene.stable(1, instances=["a"], version=5)
     left = scene.leave(member, instances=["a", "b"]).answer.members
 
@@ -103,7 +103,7 @@ def test_a_pending_id_that_leaves_starts_a_rebalance_of_the_others_since_4_0(sce
 
 
 @pytest.mark.parametrize("profile", ["kafka-2.8", "kafka-4.1"])
-def test_who_is_turned_away_from_a_full_group_is_told_no_id(scene_of: Callable[..., Scene], profile: str) -> None:
+def test_a_client_that_a_full_group_refuses_gets_no_id(scene_of: Callable[..., Scene], profile: str) -> None:
     scene = scene_of(profile, group_max_size=1)
     pending = scene.given_id()
     scene.stable()

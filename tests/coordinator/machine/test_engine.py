@@ -47,7 +47,7 @@ def test_an_append_for_a_generation_that_has_passed_changes_nothing(kind: Classi
 
 
 def test_an_input_without_a_cell_is_a_fault_of_the_machine() -> None:
-    with pytest.raises(Unreachable, match="SyncDeadline came up in Empty of group 'g'"):
+    with pytest.raises(Unreachable, match="SyncDeadline occurred in Empty of group 'g'"):
         _engine().apply(_input(ClassicEvent.SYNC_DEADLINE, Group(group_id="g")))
 
 
@@ -68,5 +68,5 @@ def test_nothing_is_answered_where_nobody_asked() -> None:
     assert not [output for output in engine.out if isinstance(output, Reply)]
 
 
-def test_the_log_refuses_nothing_unless_told() -> None:
+def test_the_log_refuses_nothing_by_default() -> None:
     assert _engine().append_error is ErrorCode.NONE

@@ -95,7 +95,9 @@ def test_a_coordinator_that_does_not_lead_loads_or_is_not_active_describes_nothi
 
 
 @pytest.mark.parametrize(("profile", "operations"), [("kafka-4.1", 3400), ("kafka-3.9", 328)])
-def test_every_operation_on_a_group_is_told_where_it_is_asked_for_and_no_error(scene_of: Callable[..., Scene], profile: str, operations: int) -> None:
+def test_every_operation_on_a_group_is_reported_where_it_is_asked_for_and_no_error(
+    scene_of: Callable[..., Scene], profile: str, operations: int
+) -> None:
     scene = scene_of(profile)
     scene.commit()
     asked = DescribeGroupsRequest(groups=("g", "x"), include_authorized_operations=True)
@@ -160,7 +162,7 @@ def test_before_2_5_operations_that_nobody_asks_for_are_none(scene_of: Callable[
     assert [description.authorized_operations for description in scene.describe("g", "h", version=5)] == [0, 0]
 
 
-def test_before_3_8_the_name_of_a_state_is_taken_letter_for_letter(scene_of: Callable[..., Scene]) -> None:
+def test_before_3_8_the_name_of_a_state_is_case_sensitive(scene_of: Callable[..., Scene]) -> None:
     scene = scene_of("kafka-2.4")
     scene.commit()
 

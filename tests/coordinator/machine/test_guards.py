@@ -75,7 +75,7 @@ def test_session_timeouts_are_bounded_inclusively(session_ms: int, holds: bool) 
     assert _holds(Guard.SESSION_TIMEOUT_OUT_OF_BOUNDS, event) is holds
 
 
-def test_who_asks() -> None:
+def test_the_caller() -> None:
     group = _group("m", "a-1")
     group.members.pending["p"] = None
 

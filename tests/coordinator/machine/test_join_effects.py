@@ -43,7 +43,7 @@ def test_a_static_newcomer_that_comes_back_is_no_newcomer(scene: Scene) -> None:
 
 
 @pytest.mark.requirement("LEAVE-08")
-def test_who_is_removed_while_joining_is_told_without_an_id(scene: Scene) -> None:
+def test_a_member_that_is_removed_while_joining_is_answered_without_an_id(scene: Scene) -> None:
     asked = scene.join()
     scene.leave(*scene.members())
 
@@ -52,7 +52,7 @@ def test_who_is_removed_while_joining_is_told_without_an_id(scene: Scene) -> Non
 
 @pytest.mark.requirement("TIMER-25")
 @pytest.mark.parametrize(("asked_ms", "taken_ms"), [(-1, 10_000), (0, 0), (1, 1)])
-def test_only_a_rebalance_timeout_that_is_not_told_is_the_session_timeout(scene: Scene, asked_ms: int, taken_ms: int) -> None:
+def test_only_a_missing_rebalance_timeout_is_the_session_timeout(scene: Scene, asked_ms: int, taken_ms: int) -> None:
     scene.join(rebalance_ms=asked_ms)
 
     assert [member.rebalance_timeout_ms for member in scene.view().members] == [taken_ms]

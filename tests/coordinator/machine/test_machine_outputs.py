@@ -10,7 +10,7 @@ from groupproof.coordinator.machine import machine_outputs as outputs
 
 
 @pytest.mark.parametrize("name", [name for name in outputs.__all__ if name != "Output"])
-def test_what_crosses_the_border_is_a_tuple_or_frozen_slotted_and_told_by_keyword(name: str) -> None:
+def test_what_crosses_the_border_is_a_tuple_or_frozen_slotted_and_passed_by_keyword(name: str) -> None:
     kind = getattr(outputs, name)
 
     if not issubclass(kind, tuple):

@@ -30,7 +30,7 @@ def _members(*members: Member) -> Members:
 
 
 @pytest.mark.requirement("JOIN-05", "JOIN-07", "INV-05")
-def test_the_first_leads_and_the_longest_standing_follows() -> None:
+def test_the_first_leads_and_the_longest_member_follows() -> None:
     members = _members(_member("a"), _member("b"), _member("c"))
     assert members.leader == "a"
     members.remove("b")
@@ -92,7 +92,7 @@ def test_a_renamed_leader_still_leads_and_keeps_its_instance() -> None:
     assert (members.leader, members.instances, list(members.by_id)) == ("a2", {"i": "a2"}, ["b", "a2"])
 
 
-def test_whoever_is_removed_takes_its_instance_along_as_in_kafka() -> None:
+def test_a_removed_member_takes_its_instance_along_as_in_kafka() -> None:
     members = _members(_member("a", instance="i"))
     del members.instances["i"]  # as a full group did before 2.6
     members.add(_member("b", instance="i"))
@@ -160,7 +160,7 @@ def test_the_choice_is_common_to_all_and_nobody_got_more_votes(lists: list[list[
     assert votes.count(chosen) == max(map(votes.count, votes))
 
 
-def test_who_stays_and_who_has_not_joined_are_told_by_what_is_parked() -> None:
+def test_members_that_stay_and_members_that_have_not_joined_are_known_from_the_parked_requests() -> None:
     members = _members(_member("joined"), _member("absent"), _member("static", instance="i"))
     members.park_join(members.by_id["joined"], ParkedRequest("token", 9))
 

@@ -206,7 +206,7 @@ def test_a_transactional_commit_keeps_no_member_alive(scene: Scene) -> None:
 @pytest.mark.requirement("FIND-10", "ERR-10")
 @pytest.mark.parametrize(("version", "error"), [(0, ErrorCode.COORDINATOR_NOT_AVAILABLE), (1, ErrorCode.COORDINATOR_NOT_AVAILABLE),
                                                 (2, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)])  # fmt: skip
-def test_a_producer_of_old_is_not_told_that_the_group_is_loading(scene: Scene, version: int, error: ErrorCode) -> None:
+def test_an_old_producer_does_not_get_coordinator_load_in_progress(scene: Scene, version: int, error: ErrorCode) -> None:
     scene.coordinator.begin_load(3)
 
     assert scene.txn_commit(version=version) == [error]

@@ -39,7 +39,7 @@ def loaded(records: TopicRecords, profile: str = "kafka-4.4") -> Coordinator:
     return machine
 
 
-def test_a_classic_group_goes_on_in_its_last_generation() -> None:
+def test_a_classic_group_continues_in_its_last_generation() -> None:
     machine = loaded(folded(generation(3, "m0"), generation(4, "m0", "m1")))
 
     view = machine.view("g")

@@ -31,7 +31,7 @@ def test_every_version_that_the_newest_release_answers_has_its_bug() -> None:
     assert "wrong/OffsetCommit-v1" not in BY_NAME
 
 
-def test_every_member_is_told_that_it_leads() -> None:
+def test_every_member_gets_an_answer_that_makes_it_leader() -> None:
     body = {"error_code": 0, "leader": "a", "member_id": "b"}
 
     assert _wrong_answer("leader-told-to-all", Api.JOIN_GROUP, 9, body) == {"error_code": 0, "leader": "b", "member_id": "b"}

@@ -22,13 +22,13 @@ def changed(name: str, api: Api, version: int, body: dict[str, Any]) -> dict[str
 @pytest.mark.parametrize(
     ("name", "code", "instead"), [("configs-accepted", 40, 0), ("configs-accepted", 0, 0), ("configs-refused", 0, 40), ("configs-refused", 42, 42)]
 )
-def test_settings_are_told_to_be_taken_or_refused(name: str, code: int, instead: int) -> None:
+def test_settings_are_reported_as_accepted_or_refused(name: str, code: int, instead: int) -> None:
     answer = changed(name, Api.INCREMENTAL_ALTER_CONFIGS, 1, {"responses": ({"error_code": code},)})
 
     assert answer == {"responses": ({"error_code": instead},)}
 
 
-def test_settings_are_told_as_others() -> None:
+def test_settings_are_reported_like_others() -> None:
     body = {"results": ({"error_code": 0, "configs": ({"name": "x", "value": "5"},)},)}
 
     assert changed("configs-told-otherwise", Api.DESCRIBE_CONFIGS, 4, body) == {

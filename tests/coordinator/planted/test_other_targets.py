@@ -36,7 +36,7 @@ def test_each_variant_is_tried() -> None:
 
 @pytest.mark.parametrize("variant", _TOLD)
 @pytest.mark.requirement("CGA-12", "CGI-04", "CGR-26")
-def test_what_the_protocol_leaves_open_is_told_and_blamed_on_nobody(variant: str) -> None:
+def test_what_the_protocol_leaves_open_is_reported_and_blamed_on_nobody(variant: str) -> None:
     requirement, *ids = _TOLD[variant]
 
     found = judgements(variant, [case for case in CASES if case.id in ids])

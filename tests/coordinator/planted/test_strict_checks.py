@@ -24,5 +24,5 @@ def test_the_checks_are_guards_of_the_dialect() -> None:
         "commit/consumer/wrong-instance",
     ],
 )
-def test_who_refuses_more_than_kafka_where_no_kip_forbids_it_is_told_so(case: str) -> None:
+def test_a_coordinator_that_refuses_more_than_kafka_where_no_kip_forbids_it_gets_a_finding(case: str) -> None:
     assert judgements("stricter", [BY_ID[case]])[case].verdict is Verdict.INFORMATIONAL

@@ -9,7 +9,7 @@ from groupproof.harness.cases.catalogue import DIALECT_CAPABILITIES, PREVIEW, as
 from groupproof.harness.model.case_dialect import dialect_of_case
 
 
-def test_each_side_has_its_cases_and_no_id_is_taken_twice() -> None:
+def test_each_side_has_its_cases_and_no_id_is_used_twice() -> None:
     client, coordinator = cases_of("client"), cases_of("coordinator")
 
     assert {case.side for case in (*client, *client_side())} == {"client"}

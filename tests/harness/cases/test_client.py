@@ -92,7 +92,7 @@ def _unknown(case: Case) -> Iterator[str]:
             yield step.until.after
 
 
-def test_a_rejoin_counts_from_before_the_newcomer_that_a_member_may_hear_of_by_a_heartbeat() -> None:
+def test_a_rejoin_counts_from_before_the_newcomer_that_a_member_may_learn_of_by_a_heartbeat() -> None:
     (overtaken,) = (case for case in CASES if case.id == "sync/classic/overtaken")
     steps = plan_of(overtaken).steps
 
@@ -100,7 +100,7 @@ def test_a_rejoin_counts_from_before_the_newcomer_that_a_member_may_hear_of_by_a
     assert {judge.after for judge in overtaken.judges if isinstance(judge, TimedJudge)} == {"newcomer"}
 
 
-def test_no_plan_tells_of_a_rebalance_by_one_heartbeat_that_the_next_takes_back() -> None:
+def test_no_plan_reports_a_rebalance_by_one_heartbeat_that_the_next_takes_back() -> None:
     arms = [(case.id, step.fault) for case in (*CASES, *MEASURING) for step in plan_of(case).steps if isinstance(step, Arm)]
     faults = [(id, fault) for id, fault in arms if fault.selector.api == "Heartbeat" and getattr(fault.action, "error_code", 0) == 27]
 
@@ -109,7 +109,7 @@ def test_no_plan_tells_of_a_rebalance_by_one_heartbeat_that_the_next_takes_back(
 
 
 @pytest.mark.parametrize("code", ["unknown-member-id", "illegal-generation"])
-def test_a_late_refusal_is_judged_of_a_member_that_is_told_nothing_of_what_it_keeps(code: str) -> None:
+def test_a_late_refusal_is_judged_for_a_member_that_gets_no_callback_for_kept_partitions(code: str) -> None:
     case = next(case for case in CASES if case.id == f"rebalance/classic/stale-commit-{code}")
 
     assert judged(case, variant="own-cooperative-assignor")[1].verdict is Verdict.OK

@@ -88,7 +88,7 @@ def test_a_cases_id_is_area_dialect_and_name_and_its_title_a_sentence() -> None:
     assert {case.side for case in CASES} == {"coordinator"}
 
 
-def test_a_case_names_requirements_that_exist_and_is_no_more_severe_than_they() -> None:
+def test_a_case_names_requirements_that_exist_and_is_not_more_severe_than_them() -> None:
     most_severe = {case.id: min(LEVELS.index(by_id(requirement).level) for requirement in case.requirements) for case in CASES}
 
     assert [case.id for case in CASES if LEVELS.index(case.level) < most_severe[case.id]] == []

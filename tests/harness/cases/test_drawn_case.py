@@ -41,12 +41,12 @@ def test_those_stay_who_were_started_and_not_closed() -> None:
     assert staying(STEPS) == ["m0", "z0"]
 
 
-def test_who_is_killed_stays_only_if_it_is_started_again() -> None:
+def test_a_member_that_is_killed_stays_only_if_it_is_started_again() -> None:
     assert staying((*start("m0", "m1"), kill("m0"))) == ["m1"]
     assert staying((*start("m0", "m1"), kill("m0"), *start("m0"))) == ["m0", "m1"]
 
 
-def test_what_is_still_broken_or_frozen_is_mended_and_thawed_and_nobody_polls_again_who_was_started_anew() -> None:
+def test_broken_brokers_are_healed_and_frozen_members_thawed_and_a_restarted_member_is_not_polled_again() -> None:
     steps = (
         *start("m0", "m1"), breaks("b", "pause"), mend("b"), breaks("c", "kill"), freeze("m0"), thaw("m0"), freeze("m1"),
         command("m0", "pause", wait=False), kill("m0"), *start("m0"),
@@ -72,7 +72,7 @@ def test_a_case_judges_each_member_under_test_that_stays() -> None:
 
 
 @pytest.mark.parametrize("file", sorted(FINDINGS.glob("*.json")), ids=lambda file: file.stem)
-def test_a_schedule_of_a_finding_is_a_drawn_case_that_can_be_had_again(file: Path) -> None:
+def test_a_schedule_of_a_finding_is_a_drawn_case_that_can_be_repeated(file: Path) -> None:
     schedule = load_schedule(file)
     case = schedule.as_case()
 

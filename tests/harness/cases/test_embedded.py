@@ -55,7 +55,7 @@ def test_a_worker_or_a_thread_has_its_own_cases_and_a_consumer_those_of_consumer
     assert cases_like("client", [CONSUMERS[0].id]) == CONSUMERS
 
 
-def test_no_plan_tells_of_a_rebalance_by_one_heartbeat_that_the_next_takes_back() -> None:
+def test_no_plan_reports_a_rebalance_by_one_heartbeat_that_the_next_takes_back() -> None:
     arms = [(case.id, step.fault) for case in CASES for step in plan_of(case).steps if isinstance(step, Arm)]
     faults = [(id, fault) for id, fault in arms if fault.selector.api == "Heartbeat" and getattr(fault.action, "error_code", 0) == 27]
 
@@ -69,13 +69,13 @@ def test_no_plan_tells_of_a_rebalance_by_one_heartbeat_that_the_next_takes_back(
     ("goes-by-the-newest-heartbeat", "streams/classic/names-its-standbys"),
     ("own-session-and-intervals", "streams/classic/waits-for-the-next-rebalance"),
 ])  # fmt: skip
-def test_a_member_that_hears_of_things_in_its_own_time_passes(variant: str, id: str) -> None:
+def test_a_member_that_learns_of_changes_in_its_own_time_passes(variant: str, id: str) -> None:
     case = next(case for case in CASES if case.id == id)
 
     assert judged(case, variant=variant)[1].verdict is Verdict.OK
 
 
-def test_who_is_no_worker_cannot_be_put_through_a_workers_case() -> None:
+def test_a_client_that_is_no_worker_cannot_run_a_workers_case() -> None:
     assert lack_of(CASES[0], ["classic", "commit"], "kafka-4.1") == "Its shim declares no connect."
 
 

@@ -57,7 +57,7 @@ def test_a_release_that_cannot_speak_to_the_profile_is_wrong_usage(groupproof: C
     assert "not to profile kafka-1.1" in called.complaint
 
 
-def test_a_folder_that_cannot_be_written_is_told_before_anything_runs(groupproof: Call, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported_before_anything_runs(groupproof: Call, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     called = groupproof("certify", "client", "groupproof", "--output", "file/report")
@@ -128,7 +128,7 @@ def test_a_shim_that_lies_about_its_client_id_is_broken_and_never_failed(grouppr
 
 
 @pytest.mark.slow
-def test_a_person_with_a_debugger_is_told_where_to_find_the_shim(groupproof: Call) -> None:
+def test_the_shim_to_debug_is_printed(groupproof: Call) -> None:
     called = groupproof("certify", "client", "--hold", CASE, "--output", "out", *odd("none"))
 
     assert f"{CASE}: m0 is process " in called.err

@@ -26,7 +26,7 @@ class Old(ReferenceBrokers):
 
 
 @pytest.mark.slow
-def test_alike_subjects_are_told_so_in_one_line(groupproof: Call) -> None:
+def test_equal_subjects_are_reported_in_one_line(groupproof: Call) -> None:
     called = groupproof("diff", "groupproof", "groupproof", "--only", "heartbeat/*")
 
     assert called.code == 0
@@ -35,7 +35,7 @@ def test_alike_subjects_are_told_so_in_one_line(groupproof: Call) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("old")
-def test_each_schedule_that_diverges_is_told_with_what_both_said(groupproof: Call) -> None:
+def test_each_schedule_that_diverges_is_reported_with_both_answers(groupproof: Call) -> None:
     called = groupproof("diff", "groupproof", "old", "--profile", "kafka-4.1", "--only", "heartbeat/*")
 
     assert called.code == 1

@@ -21,7 +21,7 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("bare")
-def test_what_is_missing_is_told_with_how_to_get_it(groupproof: Call) -> None:
+def test_what_is_missing_is_reported_with_how_to_get_it(groupproof: Call) -> None:
     called = groupproof("doctor")
 
     assert called.code == 0
@@ -36,7 +36,7 @@ def test_what_is_missing_is_told_with_how_to_get_it(groupproof: Call) -> None:
 
 
 @pytest.mark.usefixtures("bare")
-def test_an_extra_that_is_missing_is_told_with_its_cure(groupproof: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_extra_that_is_missing_is_reported_with_its_cure(groupproof: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "toxiproxy", None)
     monkeypatch.setitem(sys.modules, "kazoo", None)
 

@@ -23,7 +23,7 @@ from groupproof.protocol.rules.coverage import Gap
         ("kafka-python@2.2.3", ["kafka-python@2.2.3", "Shim: level 1", "expectations"]),
     ],
 )  # fmt: skip
-def test_one_thing_is_told_in_full(name: str, parts: list[str], groupproof: Call) -> None:
+def test_one_thing_is_shown_in_full(name: str, parts: list[str], groupproof: Call) -> None:
     called = groupproof("explain", name)
 
     assert called.code == 0
@@ -41,7 +41,7 @@ def test_every_case_can_be_explained(groupproof: Call) -> None:
         assert groupproof("explain", case.id).code == 0
 
 
-def test_two_profiles_are_told_apart(groupproof: Call) -> None:
+def test_two_profiles_are_distinguished(groupproof: Call) -> None:
     called = groupproof("explain", "--profile", "kafka-2.4", "--against", "kafka-2.8")
 
     assert called.code == 0

@@ -32,7 +32,7 @@ def test_a_dialect_that_the_profile_does_not_speak_is_named_with_those_that_it_d
 
 
 @pytest.mark.slow
-def test_a_divergence_is_told_side_by_side_and_kept_as_a_schedule_that_can_be_replayed(
+def test_a_divergence_is_reported_side_by_side_and_kept_as_a_schedule_that_can_be_replayed(
     groupproof: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def another_release(*_: Any, **__: Any) -> ReferenceBrokers:

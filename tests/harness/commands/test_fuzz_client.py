@@ -55,13 +55,13 @@ def test_a_client_without_a_finding_passes_with_a_line_that_counts(groupproof: C
 
     assert called.code == 0
     assert called.out.startswith("groupproof under kafka-4.1, seed 9: 3 plans, ")
-    assert f" of {len(themes_of('kafka-4.1'))} themes struck, " in called.out
-    assert ", 0 kinds of failure found, 0 known ones met, 0 plans undecided, " in called.out
+    assert f" of {len(themes_of('kafka-4.1'))} themes covered, " in called.out
+    assert ", 0 kinds of failure found, 0 known ones found, 0 plans undecided, " in called.out
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow
-def test_a_find_is_told_step_by_step_and_kept_as_a_schedule_that_can_be_replayed(
+def test_a_find_is_reported_step_by_step_and_kept_as_a_schedule_that_can_be_replayed(
     groupproof: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def with_a_bug(*, is_virtual: bool) -> ReferenceSubject:

@@ -74,12 +74,12 @@ def test_a_row_that_does_not_tell_its_releases_apart_is_our_claim_that_is_wrong(
 
 
 @pytest.mark.usefixtures("asked")
-def test_a_release_that_cannot_be_had_is_told_and_ends_with_4(groupproof: Call, tmp_path: Path) -> None:
+def test_a_release_that_is_not_available_is_reported_and_ends_with_4(groupproof: Call, tmp_path: Path) -> None:
     called = groupproof("museum", "--rows", rows_in(tmp_path, ROWS.replace("1.1", "0.9").replace("1.0", "0.8")), "--output", "out")
 
     assert called.code == 4
     assert "ABSENT fake 0.8 → 0.9" in called.out
-    assert "fake@0.8 can't be had here" in called.out
+    assert "fake@0.8 is not available here" in called.out
 
 
 def test_the_rows_that_ship_are_listed_without_a_run(groupproof: Call) -> None:

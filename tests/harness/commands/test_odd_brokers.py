@@ -30,7 +30,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
         ("garbage", r"ApiVersions v0 response cannot be read: .*"),
     ],
 )
-def test_a_broker_that_is_none_is_told_in_one_line(groupproof: Call, monkeypatch: pytest.MonkeyPatch, oddity: str, text: str) -> None:
+def test_a_server_that_is_no_broker_is_reported_in_one_line(groupproof: Call, monkeypatch: pytest.MonkeyPatch, oddity: str, text: str) -> None:
     if oddity == "hangs":
         monkeypatch.setattr(request_connection, "ANSWER_S", 0.2)
     with fake_broker(oddity) as where:
@@ -41,7 +41,7 @@ def test_a_broker_that_is_none_is_told_in_one_line(groupproof: Call, monkeypatch
     _matches(called.complaint, rf"groupproof: no broker answers at {where} within 0\.5 s: {text}")
 
 
-def test_a_port_that_refuses_is_told_in_one_line(groupproof: Call) -> None:
+def test_a_port_that_refuses_is_reported_in_one_line(groupproof: Call) -> None:
     with kept_port() as port:
         called = groupproof("certify", "coordinator", f"127.0.0.1:{port}")
 

@@ -64,7 +64,7 @@ def test_a_case_that_this_kit_does_not_have_cannot_be_judged() -> None:
         replace(SCHEDULE, case="leave/classic/clos").as_case()
 
 
-def test_what_was_seen_live_cannot_be_had_again() -> None:
+def test_what_was_seen_live_cannot_be_repeated() -> None:
     with pytest.raises(WrongUsage, match="groupproof trace check"):
         replace(SCHEDULE, case="observed/classic/shop").as_case()
 
@@ -93,7 +93,7 @@ def test_a_case_that_is_ok_again_is_0(groupproof: Call, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_failure_that_is_had_again_is_1_and_can_be_reported(groupproof: Call, tmp_path: Path) -> None:
+def test_a_failure_that_occurs_again_is_1_and_can_be_reported(groupproof: Call, tmp_path: Path) -> None:
     failing = replace(SCHEDULE, verdict=None, subject=(sys.executable, *MISBEHAVING, "no-leave-on-close"))
 
     called = groupproof("replay", written(tmp_path / "plan.json", failing), "--json", "--output", "again")

@@ -52,7 +52,7 @@ async def visit(bootstrap: str) -> None:
 
 
 @pytest.mark.slow
-def test_who_connects_is_judged_at_the_end(tmp_path: Path) -> None:
+def test_a_client_that_connects_is_judged_at_the_end(tmp_path: Path) -> None:
     with serving("--judge", "--output", str(tmp_path / "out"), "--set", "group.initial.rebalance.delay.ms=0") as (process, bootstrap):
         trio.run(visit, bootstrap)
         process.send_signal(signal.SIGINT)

@@ -14,7 +14,7 @@ from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFaul
 QUICK = ("--duration", "20s", "--members", "3", "--session-timeout", "6s", "--max-poll-interval", "10s")
 
 
-def test_a_run_that_breaks_no_law_is_0_and_tells_what_happened(groupproof: Call) -> None:
+def test_a_run_that_breaks_no_invariant_is_0_and_reports_what_happened(groupproof: Call) -> None:
     called = groupproof("simulate", "--seed", "3", *QUICK, "--faults", "crash,leave")
 
     assert called.code == 0
@@ -23,7 +23,7 @@ def test_a_run_that_breaks_no_law_is_0_and_tells_what_happened(groupproof: Call)
     assert "replay" not in called.out
 
 
-def test_a_law_that_is_broken_is_1_with_the_line_that_replays_it(groupproof: Call) -> None:
+def test_a_broken_invariant_is_1_with_the_line_that_replays_it(groupproof: Call) -> None:
     called = groupproof("simulate", "--seed", "3", *QUICK, "--coordinator-variant", "generation-skips-one")
     (replay,) = (line for line in called.out.splitlines() if "replay: " in line)
     again = groupproof(*replay.partition("replay: groupproof ")[2].split())
@@ -51,7 +51,7 @@ def test_an_output_holds_the_schedule_the_trace_and_a_picture_and_can_be_replaye
     assert "reproduced: recorded was that ASSIGN-09 was broken" in again.out
 
 
-def test_many_seeds_are_run_and_those_that_break_a_law_are_named(groupproof: Call) -> None:
+def test_many_seeds_are_run_and_those_that_break_an_invariant_are_named(groupproof: Call) -> None:
     well = groupproof("simulate", "--seeds", "1..3", *QUICK, "--jobs", "1")
     ill = groupproof("simulate", "--seeds", "1..3", *QUICK, "--jobs", "1", "--coordinator-variant", "generation-stays", "--json")
 
@@ -89,7 +89,7 @@ def test_a_simulation_is_replayed_against_no_other_subject(groupproof: Call, tmp
     called = groupproof("replay", "run/simulation.json", "java")
 
     assert called.code == 3
-    assert "the reference takes both sides" in called.complaint
+    assert "only the reference can run it" in called.complaint
 
 
 LEAVING = {
@@ -131,12 +131,14 @@ def test_observations_of_many_seeds_are_kept_in_pieces_and_made_once(groupproof:
     assert len(list((tmp_path / "trace").rglob("*.parquet"))) == 3
 
 
-def test_pieces_that_have_no_room_are_4_and_say_how_to_go_on(groupproof: Call, tmp_path: Path) -> None:
+def test_pieces_that_have_no_room_are_4_and_say_how_to_continue(groupproof: Call, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     called = groupproof("simulate", "--seeds", "1..2", *QUICK, "--jobs", "1", "--observations", str(tmp_path / "file"))
 
     assert called.code == 4
-    assert "can't be written: Not a directory; pieces that are there are whole: make room, and say the same again to go on" in called.err
+    assert (
+        "can't be written: Not a directory; the files there are complete: free some space, and run the same command again to continue" in called.err
+    )
 
 
 def test_observations_of_one_run_are_refused_with_the_option_that_keeps_them(groupproof: Call, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_output_that_goes_to_the_steps_summary_already_is_there_once(one: str, t
     assert (tmp_path / "step.md").read_text().count("### odd 1.2") == 1
 
 
-def test_what_cannot_be_read_or_written_is_told(groupproof: Call, one: str) -> None:
+def test_what_cannot_be_read_or_written_is_reported(groupproof: Call, one: str) -> None:
     assert groupproof("summary", "nowhere").code == 3
     assert groupproof("summary").code == 3
     called = groupproof("summary", one, "--append", "no/such/folder.md")

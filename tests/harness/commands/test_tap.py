@@ -30,7 +30,7 @@ def tapping(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 
 @pytest.mark.slow
-def test_who_comes_through_is_recorded_struck_and_judged(tmp_path: Path) -> None:
+def test_a_client_behind_the_tap_is_recorded_affected_by_faults_and_judged(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with (
         serving("--set", "group.initial.rebalance.delay.ms=0") as (_, upstream),

@@ -18,7 +18,7 @@ def test_a_broker_s_logs_are_explained_rebalance_by_rebalance(groupproof: Call) 
 
     assert called.code == 0
     assert "cause    poll-interval (client change, lost member), as the coordinator says" in called.out
-    assert "poll-b did not poll within max.poll.interval.ms and left by itself; it said: consumer poll timeout has expired" in called.out
+    assert "poll-b did not poll within max.poll.interval.ms and left; it said: consumer poll timeout has expired" in called.out
     assert called.out.rstrip().splitlines()[-1].split()[1] == "×"
 
 
@@ -29,7 +29,7 @@ def test_one_group_alone_as_json(groupproof: Call) -> None:
     assert [rebalance["cause"] for rebalance in called.json["rebalances"]] == ["first-member", "new-member", "cooperative-handover"]
 
 
-def test_what_a_consumer_group_waits_for_is_told_and_is_in_the_json(groupproof: Call) -> None:
+def test_what_a_consumer_group_waits_for_is_reported_and_is_in_the_json(groupproof: Call) -> None:
     wire = RECORDED / "4.1.0-consumer/wire.ndjson.gz"
     called = groupproof("trace", "explain", wire, "--group", "kip848-slow")
     data = groupproof("trace", "explain", wire, "--group", "kip848-slow", "--json").json
@@ -52,7 +52,7 @@ def test_several_traces_are_several_documents(groupproof: Call) -> None:
     assert [item["schema"] for item in called.json] == [SCHEMA, SCHEMA]
 
 
-@pytest.mark.parametrize(("text", "message"), [(None, "No such file"), ("hello", "tells nothing of groups")])
+@pytest.mark.parametrize(("text", "message"), [(None, "No such file"), ("hello", "has nothing about groups")])
 def test_what_tells_nothing_is_wrong_usage_in_one_line(text: str | None, message: str, groupproof: Call, tmp_path: Path) -> None:
     if text is not None:
         (tmp_path / "server.log").write_text(text)

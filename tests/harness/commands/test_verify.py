@@ -22,7 +22,7 @@ def test_a_certificate_that_holds_says_what_it_shows_and_what_it_does_not(groupp
     assert lines[1].startswith("PARTIAL 2/")
     assert "1 OK, 1 EXCUSED; each verdict recomputed from 4 traces" in lines[1]
     assert lines[2].startswith("left out: ")
-    assert lines[3] == f"excused: 1 case ({CLOSE}) failed as expectations/1-known.toml in the certificate tells"
+    assert lines[3] == f"excused: 1 case ({CLOSE}) failed as expectations/1-known.toml in the certificate says"
     assert lines[4] == "not signed: who made it, and that its traces are those of the subject, is not proven"
     assert lines[5].startswith("reproduce: groupproof certify client groupproof --profile kafka-4.1 --seed 1 --only ")
 
@@ -46,7 +46,7 @@ def test_one_whose_hashes_all_fit_leaves_two_explanations(groupproof: Call, tmp_
     called = groupproof("verify", "out.tar.zst")
 
     assert called.code == 1
-    assert "made anew after the change, or by another build of this release" in called.out.splitlines()[-1]
+    assert "created again after the change, or by another build of this release" in called.out.splitlines()[-1]
 
 
 def test_as_json_it_says_the_same(groupproof: Call, tmp_path: Path) -> None:

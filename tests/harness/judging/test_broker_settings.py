@@ -11,7 +11,7 @@ METADATA = "offset.metadata.max.bytes"
 THREE = Script(steps=(*stable("a", "b"), *joined("c"), commit("a", metadata="twelve bytes")))
 
 
-def test_an_answer_that_a_setting_made_another_is_told() -> None:
+def test_an_answer_that_a_setting_changed_is_reported() -> None:
     codes = [("join a", 0, 0), ("id c", 79, 81), ("join c", 0, 25)]
 
     assert another_course(THREE, {"group.max.size": 2}, codes) == (
@@ -39,7 +39,7 @@ def test_a_setting_differs_for_a_script_that_comes_up_against_it() -> None:
     assert not differs_for(THREE, "offsets.retention.minutes", 0)
 
 
-def test_a_refusal_that_nothing_but_a_setting_makes_is_told_where_the_script_names_no_code() -> None:
+def test_a_refusal_that_only_a_setting_causes_is_reported_where_the_script_names_no_code() -> None:
     pair = Script(steps=(consumer.join("a"), consumer.join("b")))
 
     assert another_course(pair, {"group.consumer.max.size": 1}, [("join a", None, 0), ("join b", None, 81)]) == (

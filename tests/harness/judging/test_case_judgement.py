@@ -54,7 +54,7 @@ def test_what_was_never_reached_is_inconclusive_unless_something_else_failed() -
     assert judged(Story(), says(FAILED), never).verdict is Verdict.FAILED
 
 
-def test_a_fault_that_struck_and_left_no_receipt_is_inconclusive() -> None:
+def test_a_fault_that_acted_and_left_no_receipt_is_inconclusive() -> None:
     story = Story().fault("error", "armed", "triggered")
     absent = finding(Verdict.FAILED, "nothing came", proof=Proof.LIVENESS)
 
@@ -73,7 +73,7 @@ def test_a_client_that_hangs_up_before_its_answer_leaves_the_verdict_to_the_judg
     assert judged(story, says(OK)).verdict is verdict
 
 
-def test_a_fault_that_was_never_met_asks_for_no_receipt() -> None:
+def test_a_fault_without_a_matching_frame_needs_no_receipt() -> None:
     assert judged(Story().fault("error", "armed"), says(OK)).verdict is Verdict.OK
 
 
@@ -121,7 +121,7 @@ def test_a_flood_hides_no_failure() -> None:
     assert judged(flooded(*["m0"] * 20), never, says(FAILED)).verdict is Verdict.FAILED
 
 
-def test_what_is_proven_by_frames_and_what_the_application_told_are_told_apart() -> None:
+def test_proofs_from_frames_and_from_the_application_are_distinguished() -> None:
     story = Story()
     beat = story.beat()
     event = story.tell("partitions_assigned")
@@ -143,7 +143,7 @@ def test_a_broken_contract_is_never_the_clients_failure() -> None:
     assert judged(story, says(FAILED)).reason == "a line that is no JSON"
 
 
-def test_what_falls_silent_in_the_company_of_other_cases_is_had_again_alone() -> None:
+def test_what_falls_silent_beside_other_cases_is_repeated_alone() -> None:
     story = Story()
     story.kit("broken", "m0", reason="subscribe was not answered within 30 s", stderr=[], shared=True)
 

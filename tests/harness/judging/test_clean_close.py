@@ -44,13 +44,13 @@ def test_a_dynamic_member_that_goes_without_a_leave_is_unclean(command: str) -> 
     assert clean_close_of(close(a_member(), command).trace) == (Goodbye.UNCLEAN, "m0 closed without a LeaveGroup")
 
 
-def test_a_static_member_owes_no_leave_unless_it_was_told_to() -> None:
+def test_a_static_member_owes_no_leave_unless_it_is_configured_to() -> None:
     assert verdict(close(a_member(instance_id="i"))) is Goodbye.NONE
     assert verdict(close(a_member(instance_id="i"), leave=True)) is Goodbye.UNCLEAN
     assert verdict(close(a_member(), leave=False)) is Goodbye.NONE
 
 
-def test_an_application_of_kafka_streams_owes_no_leave_unless_it_was_told_to() -> None:
+def test_an_application_of_kafka_streams_owes_no_leave_unless_it_is_configured_to() -> None:
     assert verdict(close(a_member(assignors=["stream"]))) is Goodbye.NONE
     assert verdict(close(a_member(assignors=["stream"]), leave=True)) is Goodbye.UNCLEAN
 
@@ -63,7 +63,7 @@ def test_nobody_who_never_got_in_has_to_leave() -> None:
 
 
 @pytest.mark.parametrize("error", [15, 16, 22, 25, 30, 82])
-def test_who_was_told_that_it_is_out_or_has_no_coordinator_owes_nothing(error: int) -> None:
+def test_a_member_that_learned_that_it_is_out_or_has_no_coordinator_owes_nothing(error: int) -> None:
     story = a_member()
     story.beat(error=error)
 
@@ -78,7 +78,7 @@ def an_epoch_member(**settings: Any) -> EpochStory:
 
 @pytest.mark.parametrize("instance", [{}, {"instance_id": "i"}])
 @pytest.mark.parametrize("error", [15, 16, 25, 30, 35, 42, 69, 81, 82, 110, 111, 112, 113, 128, -1])
-def test_a_member_that_heard_of_its_end_in_a_heartbeat_owes_no_leave(error: int, instance: dict[str, str]) -> None:
+def test_a_member_that_was_refused_at_a_heartbeat_owes_no_leave(error: int, instance: dict[str, str]) -> None:
     story = an_epoch_member(**instance)
     story.hb(1, error=error)
 
@@ -93,7 +93,7 @@ def test_a_heartbeat_that_meets_a_passing_trouble_ends_no_membership(error: int)
     assert verdict(close(story)) is Goodbye.UNCLEAN
 
 
-def test_a_member_that_may_go_on_after_an_error_owes_its_leave_again() -> None:
+def test_a_member_that_may_continue_after_an_error_owes_its_leave_again() -> None:
     story = an_epoch_member()
     story.hb(1, error=42)
     story.hb(1)
@@ -124,7 +124,7 @@ def test_a_member_in_a_rebalance_is_still_one() -> None:
     assert verdict(close(story)) is Goodbye.UNCLEAN
 
 
-def test_who_lost_the_connection_to_its_coordinator_owes_nothing() -> None:
+def test_a_member_that_lost_the_connection_to_its_coordinator_owes_nothing() -> None:
     story = a_member()
     story.see("event", who="link", connection=1, body={"name": "closed"})
 
@@ -153,7 +153,7 @@ def test_an_answer_to_a_join_that_comes_after_the_close_obliges_to_nothing_and_u
     assert verdict(left) is Goodbye.CLEAN
 
 
-def test_a_leave_before_a_rejoin_is_no_goodbye() -> None:
+def test_a_leave_before_a_rejoin_is_no_clean_close() -> None:
     story = a_member()
     story.leave()
     story.join(member="", gets="m0-2")
@@ -224,7 +224,7 @@ def test_without_auto_commit_nothing_is_owed() -> None:
     assert verdict(story) is Goodbye.CLEAN
 
 
-def test_one_unclean_goodbye_outweighs_the_clean_ones() -> None:
+def test_one_unclean_close_outweighs_the_clean_ones() -> None:
     story = a_member()
     story.kit("command", "m1", command="subscribe", fields={})
     story.member("m1", member="m1-1")
@@ -235,7 +235,7 @@ def test_one_unclean_goodbye_outweighs_the_clean_ones() -> None:
     assert clean_close_of(story.trace) == (Goodbye.UNCLEAN, "m1 closed without a LeaveGroup")
 
 
-def test_a_trace_without_members_has_no_goodbye() -> None:
+def test_a_trace_without_members_has_no_clean_close() -> None:
     assert clean_close_of([]) == (Goodbye.NONE, "")
 
 
@@ -269,7 +269,7 @@ def test_what_is_handed_over_while_closing_is_still_to_be_committed() -> None:
     assert clean_close_of(story.trace) == (Goodbye.UNCLEAN, "m0 closed without committing what it had consumed of t-0")
 
 
-def test_what_was_handed_over_in_a_rebalance_is_not_the_goodbyes() -> None:
+def test_what_was_handed_over_in_a_rebalance_is_not_part_of_the_clean_close() -> None:
     story = auto_committing()
     hand_over(story)
     close(story).leave()
@@ -277,7 +277,7 @@ def test_what_was_handed_over_in_a_rebalance_is_not_the_goodbyes() -> None:
     assert verdict(story) is Goodbye.CLEAN
 
 
-def test_what_was_consumed_before_a_rebalance_that_ends_after_the_close_is_not_the_goodbyes() -> None:
+def test_what_was_consumed_before_a_rebalance_that_ends_after_the_close_is_not_part_of_the_clean_close() -> None:
     story = close(auto_committing())
     hand_over(story)
     story.see("event", who="shim", client="m0", body={"name": "partitions_assigned"}, partitions=(("t", 0),))
@@ -295,7 +295,7 @@ def test_what_was_consumed_before_a_rebalance_that_ends_after_the_close_is_not_t
         (-15, ""),
     ],
 )
-def test_a_crash_while_closing_is_no_clean_goodbye(status: int, reason: str) -> None:
+def test_a_crash_while_closing_is_no_clean_close(status: int, reason: str) -> None:
     story = close(a_member())
     story.leave()
     story.kit("exit", "m0", commanded=True, shared=False, status=status, how=str(Ending(status=status)), stderr=[])

@@ -93,7 +93,7 @@ def test_a_group_is_stable_once_every_member_has_synced_and_knows_its_partitions
     assert holds_at(Stable(members=("m0", "m1")), story) == story.trace[-1].seq
 
 
-def test_a_newer_generation_asks_for_everything_anew() -> None:
+def test_a_newer_generation_asks_for_everything_again() -> None:
     story = Story()
     story.join(generation=1)
     story.sync(generation=1)
@@ -161,7 +161,7 @@ def test_an_eager_member_must_be_called_again_even_for_the_same_partitions() -> 
     assert holds_at(Stable(members=("m0",)), story) is None
 
 
-def test_who_reports_no_partitions_is_not_waited_for() -> None:
+def test_a_member_that_reports_no_partitions_is_not_waited_for() -> None:
     story = Story()
     story.join("x0", gets="x0-1", generation=1)
     story.sync("x0", member="x0-1", generation=1)
@@ -222,7 +222,7 @@ def test_a_group_is_not_stable_with_a_member_that_is_gone(name: str) -> None:
     assert holds_at(Stable(members=("m0",)), story) is None
 
 
-def test_what_a_loads_member_is_told_counts_like_a_shims() -> None:
+def test_a_callback_of_a_loads_member_counts_like_a_shims() -> None:
     story = Story().member(gets=[T0])
     event = story.see("event", who="member", client="m0", body={"name": "partitions_assigned"}, partitions=(T0,))
 

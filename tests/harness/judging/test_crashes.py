@@ -54,7 +54,7 @@ def test_an_uncommanded_end_after_the_client_spoke_is_a_crash_and_failed(status:
 
 @pytest.mark.parametrize(("status", "number"), [(-9, 9), (-15, 15), (-2, 2), (-1, 1), (137, 9), (143, 15), (130, 2)])
 @pytest.mark.parametrize("spoke", [True, False])
-def test_who_is_killed_from_outside_has_done_nothing(status: int, number: int, *, spoke: bool) -> None:
+def test_a_member_that_is_killed_from_outside_has_done_nothing(status: int, number: int, *, spoke: bool) -> None:
     killed = judgement_of(ended(status, spoke=spoke))
 
     assert (killed.verdict, killed.findings, killed.is_blurred) == (Verdict.INCONCLUSIVE, (), True)

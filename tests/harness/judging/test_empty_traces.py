@@ -37,7 +37,7 @@ def test_a_client_of_which_no_request_came_is_neither_right_nor_wrong(found: Fin
     assert not mute.wants_repetition
 
 
-def test_the_kits_own_company_speaks_for_nobody() -> None:
+def test_requests_of_the_kits_own_peers_give_no_verdict() -> None:
     story = subscribed()
     story.kit("command", "a0", command="subscribe", fields={**DEFAULTS, "client_id": "a0"})
     story.find("a0")
@@ -88,7 +88,7 @@ def test_a_shim_that_tells_what_needs_frames_before_there_are_any_made_it_up(nam
         ("offsets_committed", {"success": False, "offsets": [{"topic": "t", "partition": 0, "offset": 5}]}),
     ],
 )
-def test_what_a_client_can_tell_by_itself_is_no_lie(name: str, body: dict[str, Any]) -> None:
+def test_what_a_client_can_know_itself_is_no_lie(name: str, body: dict[str, Any]) -> None:
     story = subscribed()
     story.tell(name, **body)
     story.find()
@@ -96,7 +96,7 @@ def test_what_a_client_can_tell_by_itself_is_no_lie(name: str, body: dict[str, A
     assert judgement_of(story).verdict is Verdict.OK
 
 
-def test_a_client_that_cannot_be_named_is_not_taken_for_silent() -> None:
+def test_a_client_that_cannot_be_named_is_not_treated_as_silent() -> None:
     story = subscribed(ignored=["client_id"])
     story.find("somebody")
 

@@ -27,7 +27,7 @@ def test_lateness_while_the_kit_itself_was_late_is_inconclusive(lag_ms: float, s
 
 
 @pytest.mark.parametrize(("lag_ms", "is_blurred"), [(LAG_MS_MAX, True), (LAG_MS_MAX - 1, False)])
-def test_what_was_never_reached_while_the_kit_itself_was_late_wants_to_be_had_again(lag_ms: float, is_blurred: bool) -> None:
+def test_what_was_never_reached_while_the_kit_itself_was_late_must_be_repeated(lag_ms: float, is_blurred: bool) -> None:
     story = Story()
     story.kit("lag", lag_ms=lag_ms, source="child")
 
@@ -80,7 +80,7 @@ def test_a_wait_that_was_long_enough_without_what_the_machine_lost_stays_a_findi
 
 
 @pytest.mark.parametrize(("lost", "verdict"), [(LOST_MS_MAX - 1, Verdict.FAILED), (LOST_MS_MAX, Verdict.INCONCLUSIVE)])
-def test_absence_without_a_wait_bears_no_more_than_a_deadlines_tolerance(lost: float, verdict: Verdict) -> None:
+def test_absence_without_a_wait_has_only_a_deadlines_tolerance(lost: float, verdict: Verdict) -> None:
     absent = finding(Verdict.FAILED, "nothing came", proof=Proof.LIVENESS, seq=0)
 
     assert judged(lagging((1_000, 1_000 + lost)), says(absent)).verdict is verdict

@@ -22,7 +22,7 @@ def reading(*steps: tuple[str, int]) -> list[str]:
     return list(refuted_records(story.end().trace))
 
 
-def test_who_asks_for_the_record_behind_the_last_has_had_it() -> None:
+def test_a_member_that_fetches_the_record_after_the_last_has_got_the_last() -> None:
     assert reading(("fetch", 0), ("records", 19), ("fetch", 20), ("fetch", 20)) == []
     assert reading(("fetch", 0), ("fetch", 20), ("records", 19), ("fetch", 20)) == []
 
@@ -43,11 +43,11 @@ def test_one_fetch_may_have_been_made_before_the_records_reached_the_application
     assert reading(("fetch", 0), ("records", 19), ("fetch", 0), ("fetch", 20)) == []
 
 
-def test_a_member_that_joins_anew_may_start_at_an_older_offset() -> None:
+def test_a_member_that_joins_again_may_start_at_an_older_offset() -> None:
     assert reading(("fetch", 0), ("records", 19), ("join", 0), ("fetch", 10)) == []
 
 
-def test_records_that_are_told_after_the_rejoin_refute_nothing_that_the_next_assignment_begins_with() -> None:
+def test_records_that_are_reported_after_the_rejoin_refute_nothing_that_the_next_assignment_begins_with() -> None:
     assert reading(("fetch", 0), ("join", 0), ("records", 19), ("assigned", 0), ("fetch", 0)) == []
     assert reading(("fetch", 0), ("join", 0), ("records", 19), ("fetch", 0), ("fetch", 0)) == [
         "records of t-0 were told up to offset 19, yet m0 never asked for one beyond 0"

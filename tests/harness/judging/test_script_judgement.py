@@ -68,7 +68,7 @@ def test_no_verdict_is_more_severe_than_the_requirement_that_it_names(requiremen
     assert judge_script_run(asks, play.trace).verdict is verdict
 
 
-def test_only_cases_about_member_ids_tell_of_their_form() -> None:
+def test_only_cases_about_member_ids_report_their_form() -> None:
     (play,) = played(RIGHT)
     ids = {str(obs.body["member_id"]) for obs in play.trace if obs.api == "JoinGroup" and obs.body.get("member_id")}
     text = "\n".join(write_trace(play.trace))
@@ -130,7 +130,7 @@ def test_what_cannot_be_read_is_failed() -> None:
     assert judgement.findings[-1].detail == "too short"
 
 
-def test_the_groups_transitions_are_told_where_the_frames_that_made_them_are() -> None:
+def test_the_groups_transitions_are_reported_where_the_frames_that_made_them_are() -> None:
     (play,) = played(RIGHT)
 
     observations = with_transitions(play.trace)

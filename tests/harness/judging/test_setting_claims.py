@@ -40,11 +40,11 @@ def beating(story: Story, *at_ms: int) -> Story:
     return story
 
 
-def test_who_commits_nothing_although_it_is_a_member_for_long_was_not_told() -> None:
+def test_a_member_that_commits_nothing_for_long_refutes_its_setting() -> None:
     assert refuted(beating(committing(), 3_000, 7_000)) == COMMITS_NOTHING
 
 
-def test_one_commit_shows_that_it_was_told() -> None:
+def test_one_commit_shows_that_it_was_reported() -> None:
     story = committing()
     story.at(6_900).commit(("t", 0, 20))
 
@@ -64,7 +64,7 @@ def test_before_a_commit_is_due_or_where_none_is_claimed_nothing_is_refuted(how:
     assert refuted(beating(committing(**how), last_ms)) == []
 
 
-def test_an_interval_that_can_not_be_told_is_kafkas_default() -> None:
+def test_an_interval_that_the_client_cannot_set_is_kafkas_default() -> None:
     assert refuted(beating(committing(ignored=["auto_commit_interval_ms"], interval_ms=60_000), 7_000)) == COMMITS_NOTHING
 
 
@@ -75,7 +75,7 @@ def test_an_application_that_is_paused_commits_nothing() -> None:
     assert refuted(beating(story, 7_000, 30_000)) == []
 
 
-def test_a_rebalance_begins_anew() -> None:
+def test_a_rebalance_begins_again() -> None:
     story = beating(committing(), 5_000)
     story.join(member="m0-1", generation=2)
 

@@ -93,7 +93,7 @@ def test_an_error_to_a_heartbeat_unsettles_it(error: int, missing: str) -> None:
     assert missing in settled(story)
 
 
-def test_who_joins_again_has_no_assignment_until_it_has_synced_anew() -> None:
+def test_a_member_that_joins_again_has_no_assignment_until_it_has_synced_again() -> None:
     story = of_two()
     story.join("m1", member="m1-1", gets="m1-1", generation=3)
 
@@ -130,7 +130,7 @@ def test_heartbeats_before_the_mark_do_not_count() -> None:
 
 
 @pytest.mark.parametrize(("rule", "missing"), [("Unloaded/Stable/unloaded", ""), ("Cleanup/Empty/gone", "m0 has no assignment")])
-def test_a_group_that_moved_away_goes_on_with_its_members_and_one_that_ended_does_not(rule: str, missing: str) -> None:
+def test_a_group_that_moved_away_continues_with_its_members_and_one_that_ended_does_not(rule: str, missing: str) -> None:
     story = of_two()
     story.see("transition", who="coordinator", state_before="Stable", state_after="Dead", generation=2, rule=rule)
     for name in ("m0", "m1"):

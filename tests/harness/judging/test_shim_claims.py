@@ -44,7 +44,7 @@ def test_a_client_that_does_as_its_shim_says_breaks_no_claim() -> None:
         ({"protocols": [{"name": "roundrobin"}]}, "assignors: m0 was told ['range'], its JoinGroup says ['roundrobin']"),
     ],
 )
-def test_what_the_wire_refutes_is_a_broken_claim_told_once(body: dict[str, Any], text: str) -> None:
+def test_what_the_wire_refutes_is_a_broken_claim_and_reported_once(body: dict[str, Any], text: str) -> None:
     story = subscribed()
     join(story, **body)
     join(story, **body)
@@ -86,7 +86,7 @@ def test_what_an_application_of_kafka_streams_has_beside_its_member_goes_by_a_lo
     assert broken_claims(consumer.trace) == ["client_id: requests came as 'm0-admin', which no member was told to be (m0)"]
 
 
-def test_before_anyone_was_told_anything_nothing_can_be_refuted() -> None:
+def test_before_the_first_callback_nothing_can_be_refuted() -> None:
     story = Story()
     story.request(Api.FIND_COORDINATOR, "somebody")
 
@@ -134,7 +134,7 @@ def test_a_client_that_chooses_its_own_id_as_its_shim_says_did_not_lie_and_its_r
     assert unattributed(story.trace) == "rdkafka"
 
 
-def test_where_the_id_is_told_all_requests_have_an_owner() -> None:
+def test_where_the_id_is_reported_all_requests_have_an_owner() -> None:
     story = subscribed()
     story.request(Api.FIND_COORDINATOR, "rdkafka")
 

@@ -33,7 +33,7 @@ def test_a_finding_may_name_the_line_that_did_not_come() -> None:
     assert word_of(replace(SILENCE, line="partitions_revoked"), []) == "partitions_revoked"
 
 
-def test_a_finding_may_name_the_setting_that_the_client_was_perhaps_never_told() -> None:
+def test_a_finding_may_name_the_setting_that_the_client_perhaps_never_got() -> None:
     assert word_of(replace(SILENCE, setting="auto_commit"), []) == "auto_commit"
 
 

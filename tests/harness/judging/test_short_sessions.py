@@ -20,12 +20,12 @@ def joining(*, session_ms: int = 1_500, pause_ms: int = 2_000, member: str = ID)
     return story
 
 
-def test_who_joins_with_its_id_when_a_short_session_is_over_is_too_slow_for_the_case() -> None:
+def test_a_client_that_joins_with_its_id_after_a_short_session_is_too_slow_for_the_case() -> None:
     assert late_rejoin(joining().trace) == SLOW
 
 
 @pytest.mark.parametrize("how", [{"pause_ms": 1_400}, {"session_ms": 6_000, "pause_ms": 7_000}, {"member": ""}])
-def test_who_is_in_time_or_slow_for_any_session_or_never_comes_with_its_id_is_judged(how: dict[str, Any]) -> None:
+def test_a_member_that_is_in_time_or_too_slow_for_any_session_or_never_comes_with_its_id_is_judged(how: dict[str, Any]) -> None:
     assert late_rejoin(joining(**how).trace) == ""
 
 

@@ -46,7 +46,7 @@ def test_the_words_of_a_judgement_are_those_of_what_blames_the_client() -> None:
     assert words_of(replace(judgement(UNREVOKED), verdict=Verdict.INCONCLUSIVE)) == frozenset()
 
 
-def test_what_rests_on_a_refuted_word_alone_is_broken_and_both_causes_are_told() -> None:
+def test_what_rests_only_on_a_refuted_report_is_broken_and_both_causes_are_reported() -> None:
     broken = without_refuted(judgement(UNREVOKED, ABSENT, FINE), tried(REFUTED))
 
     assert broken.verdict is Verdict.BROKEN

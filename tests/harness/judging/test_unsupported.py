@@ -13,12 +13,12 @@ def test_a_client_that_declares_what_a_case_needs_lacks_nothing() -> None:
     assert lack_of(CASE, [*CASE.needs, "regex"], NEWEST) == ""
 
 
-def test_what_it_does_not_declare_is_told_in_order() -> None:
+def test_what_it_does_not_declare_is_reported_in_order() -> None:
     assert lack_of(CASE, CASE.needs - {"static"}, NEWEST) == "Its shim declares no static."
     assert lack_of(CASE, CASE.needs - {"static", "classic"}, NEWEST) == "Its shim declares no classic and no static."
 
 
-def test_a_case_that_was_never_run_is_unimplemented_and_shows_no_goodbye() -> None:
+def test_a_case_that_was_never_run_is_unimplemented_and_shows_no_clean_close() -> None:
     result = unimplemented(CASE, "why")
 
     assert (result.ruling.verdict, result.ruling.goodbye, result.ruling.stability) == (Verdict.UNIMPLEMENTED, Goodbye.NONE, "0/0")

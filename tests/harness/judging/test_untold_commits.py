@@ -41,7 +41,7 @@ def test_one_that_was_accepted_is_not() -> None:
     assert unreported([UNKNOWN, _request(4), _response(5, 16), _request(6), _response(7, 0)]) == []
 
 
-def test_one_whose_application_heard_of_an_error_is_not() -> None:
+def test_one_whose_application_got_an_error_is_not() -> None:
     assert unreported([UNKNOWN, _request(4), _response(5, 25), _event(6, "error", error="UNKNOWN_MEMBER_ID")]) == []
 
 

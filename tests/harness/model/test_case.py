@@ -24,7 +24,7 @@ def beats_of(ev: Evidence, client: str, *, requirement: str = "CLIENT-40") -> It
             yield Finding(verdict=Verdict.OK, requirement=requirement, expected="", observed=obs.kind)
 
 
-def test_a_judge_looks_at_evidence_with_what_its_case_has_told_it() -> None:
+def test_a_checker_reads_evidence_with_the_arguments_of_its_case() -> None:
     LOOKS.clear()
     one, other = beats_of("m0"), beats_of("m1", requirement="CLIENT-41")
     assert LOOKS == [], "a judge that is only made looks at nothing"

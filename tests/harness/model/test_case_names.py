@@ -167,7 +167,7 @@ def test_a_code_that_no_release_has_is_one_still_and_known_codes_stay() -> None:
     assert not drawn(PLAN, 1).codes
 
 
-def test_a_plan_is_told_in_other_names_wherever_it_has_them() -> None:
+def test_a_plan_is_written_with_other_names_wherever_it_has_them() -> None:
     plan = Plan(
         members=(Member(name="m0"), Member(name="a0", kind="reference", settings={"topics": ["u"], "assignors": ["range"]})),
         steps=(

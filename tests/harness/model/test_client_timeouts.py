@@ -27,7 +27,7 @@ def terms_of(story: Story) -> Terms:
     return reader_of(story).of("m0")
 
 
-def test_before_it_joins_a_client_has_the_terms_that_it_was_given() -> None:
+def test_before_it_joins_a_client_has_its_configured_terms() -> None:
     terms = terms_of(subscribed(Story(), "max_poll_interval_ms"))
 
     assert (terms.session_ms, terms.rebalance_ms, terms.heartbeat_ms) == (3_000, 20_000, 300)

@@ -19,7 +19,7 @@ OLD = {Api.JOIN_GROUP: (0, 2), Api.HEARTBEAT: (0, 1), Api.SYNC_GROUP: (0, 1)}
         ("OffsetDelete", ["OffsetDelete (its ApiVersions say nothing of it)"]),
     ],
 )
-def test_what_a_broker_does_not_speak_is_told_in_its_own_words(need: str, lines: list[str]) -> None:
+def test_what_a_broker_does_not_speak_is_reported_in_its_own_words(need: str, lines: list[str]) -> None:
     assert unspoken([need], OLD) == lines
 
 
@@ -31,11 +31,11 @@ def test_what_a_broker_does_not_speak_is_told_in_its_own_words(need: str, lines:
         ("JoinGroup>=2", ["JoinGroup v2 or newer (its ApiVersions say v0 to v2, yet nothing newer than v1 works)"]),
     ],
 )
-def test_a_version_that_cannot_be_had_is_for_those_who_insist_on_it(need: str, lines: list[str]) -> None:
+def test_a_missing_version_is_reported_only_for_a_need_that_requires_it(need: str, lines: list[str]) -> None:
     assert unspoken([need], OLD, {**OLD, Api.JOIN_GROUP: (0, 1)}) == lines
 
 
-def test_an_api_that_is_not_there_at_all_is_told_once() -> None:
+def test_an_api_that_is_not_there_at_all_is_reported_once() -> None:
     assert len(unspoken(["OffsetDelete", "OffsetDelete=0", "OffsetDelete>=0"], OLD)) == 1
 
 

@@ -48,7 +48,7 @@ def test_a_join_says_all_that_it_must() -> None:
     assert fields["rebalance_timeout_ms"] > 0
 
 
-def test_a_member_reports_what_it_was_assigned_or_what_it_is_told_to() -> None:
+def test_a_member_reports_its_assignment_or_the_listed_partitions() -> None:
     assert acknowledge("a").fields["topic_partitions"] == full("a").fields["topic_partitions"] == OwnedById("a")
     assert beat("a", owned=[("t", 1)]).fields["topic_partitions"] == PartitionsById((("t", 1),))
 
@@ -80,7 +80,7 @@ def test_offsets_go_by_topic_id_in_version_10() -> None:
     assert (group["topics"], fetch_by_id("a").version) == (({"topic_id": TopicId("t"), "partition_indexes": (0,)},), 10)
 
 
-def test_settings_of_a_group_are_set_taken_away_and_asked_for() -> None:
+def test_settings_of_a_group_are_set_removed_and_described() -> None:
     (resource,) = configure("z", {"x": "1", "y": None}).fields["resources"]
 
     assert [(change["name"], change["config_operation"]) for change in resource["configs"]] == [("x", 0), ("y", 1)]

@@ -49,7 +49,7 @@ def test_a_part_of_another_dialect_is_refused() -> None:
     assert LEASE not in dialects()
 
 
-def test_who_made_something_of_the_parts_hears_of_a_change() -> None:
+def test_a_listener_of_the_parts_is_notified_of_a_change() -> None:
     changes: list[int] = []
     on_part_change(lambda: changes.append(len(WINDOWS.all())))
     with registered(LEASE_FUNCTIONS, Window(dialect=LEASE)):

@@ -61,7 +61,7 @@ def test_an_instant_is_a_mark_or_the_trigger_that_led_to_the_first_delivery() ->
     assert story.evidence.reached("lost")
 
 
-def test_what_was_triggered_and_never_delivered_was_not_reached_and_the_timeout_is_told() -> None:
+def test_what_was_triggered_and_never_delivered_was_not_reached_and_the_timeout_is_reported() -> None:
     story = Story()
     story.fault("lost", "triggered")
     story.kit("timeout", waiting="a Heartbeat of m0")
@@ -93,7 +93,7 @@ def test_events_are_the_shims_by_name_and_member() -> None:
     assert [obs.seq for obs in story.evidence.events("partitions_assigned", "m0")] == [mine]
 
 
-def test_the_goodbye_begins_where_the_driver_ends_the_plan_or_never() -> None:
+def test_the_clean_close_begins_where_the_driver_ends_the_plan_or_never() -> None:
     story = Story()
     story.frame("request", "Heartbeat", 1)
     assert story.evidence.closing == 1
@@ -101,7 +101,7 @@ def test_the_goodbye_begins_where_the_driver_ends_the_plan_or_never() -> None:
     assert story.kit("end").seq == story.evidence.closing
 
 
-def test_member_ids_are_told_in_order_without_repeats() -> None:
+def test_member_ids_are_reported_in_order_without_repeats() -> None:
     story = Story()
     for correlation, member in enumerate(["m0-1", "m0-1", "", "m0-2"]):
         story.frame("response", "JoinGroup", correlation, member=member)
@@ -110,7 +110,7 @@ def test_member_ids_are_told_in_order_without_repeats() -> None:
     assert story.evidence.member_ids("m1") == []
 
 
-def test_receipts_are_told_by_stage() -> None:
+def test_receipts_are_reported_by_stage() -> None:
     story = Story()
     story.fault("lost", "armed")
     delivered = story.fault("lost", "delivered")

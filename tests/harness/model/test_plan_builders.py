@@ -29,7 +29,7 @@ def test_a_plan_may_say_otherwise_of_the_coordinator() -> None:
     assert made.coordinator == {"group.initial.rebalance.delay.ms": 0, "group.max.size": 1}
 
 
-def test_a_subject_and_its_company_differ_in_kind_and_take_settings() -> None:
+def test_a_subject_and_its_peers_differ_in_kind_and_take_settings() -> None:
     assert plan_builders.subject("m1", instance_id="i0").settings == {"instance_id": "i0"}
     assert (plan_builders.subject().kind, plan_builders.reference_peer().kind) == ("subject", "reference")
 
@@ -59,12 +59,12 @@ def test_an_idle_member_is_awaited_in_the_group_and_not_at_work() -> None:
         (plan_builders.moves("f", Api.HEARTBEAT, state="lost"), Move(state="lost"), "request"),
     ],
 )
-def test_a_fault_strikes_the_next_frame_of_its_api(step: Arm, action: object, direction: str) -> None:
+def test_a_fault_acts_on_the_next_frame_of_its_api(step: Arm, action: object, direction: str) -> None:
     assert armed(step) == (action, "Heartbeat", direction)
     assert (step.fault.selector.nth, step.fault.selector.count) == (1, 1)
 
 
-def test_a_rebalance_is_told_by_every_heartbeat_that_the_coordinator_hears_until_the_member_joins_again() -> None:
+def test_every_heartbeat_is_answered_with_the_rebalance_until_the_member_joins_again() -> None:
     arm, delivered, requested, healed = plan_builders.tells_of_a_rebalance("m1", name="again")
 
     assert isinstance(arm, Arm)
@@ -75,7 +75,7 @@ def test_a_rebalance_is_told_by_every_heartbeat_that_the_coordinator_hears_until
     assert (delivered, healed) == (plan_builders.delivered("again"), plan_builders.heal("again"))
 
 
-def test_a_heartbeat_is_refused_once_and_a_rebalance_told_until_it_is_heard() -> None:
+def test_a_heartbeat_is_refused_once_and_a_rebalance_is_repeated_until_the_member_gets_it() -> None:
     refused, *_ = steps = plan_builders.refuses_a_heartbeat(25)
 
     assert isinstance(refused, Arm)

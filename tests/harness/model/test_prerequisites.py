@@ -62,6 +62,6 @@ def test_what_a_shim_must_declare_is_read_from_what_a_plan_asks_of_its_subjects(
     assert set(needs_of_plan(asked)) == {"classic", *needs}
 
 
-def test_a_subject_needs_the_dialect_that_it_is_told_to_speak() -> None:
+def test_a_subject_needs_the_dialect_of_its_case() -> None:
     assert set(needs_of_plan(plan(subject(group_protocol="consumer"), subject("m1")))) == {"classic", "consumer"}
     assert set(needs_of_plan(plan(subject(group_protocol="consumer")))) == {"consumer"}

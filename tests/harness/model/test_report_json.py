@@ -19,7 +19,7 @@ def test_a_report_is_named_by_its_folder_or_its_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("content", "message"), [(None, "can't read"), ("{", "is no JSON"), ("{}", "is no report of a version that this one reads")])
-def test_what_is_no_report_is_told_in_a_line(tmp_path: Path, content: str | None, message: str) -> None:
+def test_what_is_no_report_is_reported_in_one_line(tmp_path: Path, content: str | None, message: str) -> None:
     if content is not None:
         (tmp_path / "old.json").write_text(content)
 

@@ -22,7 +22,7 @@ def finding(verdict: Verdict, requirement: str) -> Finding:
         ("MY-01", None, {F: F, N: N, OK: OK}),
     ],
 )
-def test_a_finding_is_no_more_severe_than_its_requirement(requirement: str, level: Level | None, verdicts: dict[Verdict, Verdict]) -> None:
+def test_a_finding_is_not_more_severe_than_its_requirement(requirement: str, level: Level | None, verdicts: dict[Verdict, Verdict]) -> None:
     assert level is None or by_id(requirement).level is level
     assert {verdict: capped(finding(verdict, requirement)).verdict for verdict in verdicts} == verdicts
 

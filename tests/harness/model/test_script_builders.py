@@ -18,7 +18,7 @@ def test_a_newcomer_asks_for_its_id_before_it_joins() -> None:
 
 
 @pytest.mark.parametrize("options", [{"instance": "i"}, {"version": 3}])
-def test_who_needs_no_id_joins_at_once(options: dict[str, object]) -> None:
+def test_a_member_that_needs_no_id_joins_at_once(options: dict[str, object]) -> None:
     (only,) = joined("a", **options)
 
     assert isinstance(only, Ask)
@@ -45,7 +45,7 @@ def test_commits_and_fetches_are_of_partitions_by_topic() -> None:
     assert fetch("a", everything=True).fields["groups"][0]["topics"] is None
 
 
-def test_who_leaves_is_the_member_itself_unless_others_are_named() -> None:
+def test_the_member_itself_leaves_unless_others_are_named() -> None:
     assert leave("a").fields["members"] == ({"member_id": Ref("a", "member_id"), "group_instance_id": None},)
     assert leave("a", members=({"member_id": "x"},)).fields["members"] == ({"member_id": "x"},)
 

@@ -43,7 +43,7 @@ def test_skip_wins_over_only() -> None:
     assert ids(select(CASES, only=["join"], skip=["CLIENT-11"])) == ["join/classic/late"]
 
 
-def test_a_level_takes_the_more_severe_ones_too() -> None:
+def test_a_level_includes_the_more_severe_ones_too() -> None:
     assert [len(at_level(CASES, level)) for level in ("must", "should", "info")] == [1, 2, 3]
     assert ids(select(CASES, level="should")) == ["join/classic/late", "join/classic/late-answer"]
 

@@ -42,7 +42,7 @@ def test_a_partial_run_is_yellow_and_says_how_much_was_judged() -> None:
     assert (made["message"], made["color"]) == ("partial 1/2", "yellow")
 
 
-def test_excuses_are_told_and_doubts_take_the_green_away() -> None:
+def test_excuses_are_reported_and_doubts_prevent_green() -> None:
     excused = badge(summary_of(a_result(Verdict.FAILED), excused={CASE.id: known_failure(CASE.id)}))
     stale = badge(summary_of(a_result(), stale=["known.toml, entry 1: passes"]))
     interrupted = badge(summary_of(a_result(), interrupted=True))

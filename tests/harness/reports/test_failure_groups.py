@@ -41,7 +41,7 @@ def test_one_cause_is_one_verdict_in_one_way(one: CaseReport, other: CaseReport,
     assert (cause_of(one) == cause_of(other)) is alike
 
 
-def test_a_written_report_folds_likewise() -> None:
+def test_the_cases_of_a_written_report_are_grouped_likewise() -> None:
     same, also, other = report({"join/classic/a": ("FAILED", "f"), "join/classic/b": ("FAILED", "f"), "join/classic/c": ("FAILED", "g")})["cases"]
 
     assert cause_in(same) == cause_in(also) != cause_in(other)

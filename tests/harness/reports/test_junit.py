@@ -40,7 +40,7 @@ def counts(suite: xml.Element) -> dict[str, str | None]:
         (Verdict.UNIMPLEMENTED, "skipped"),
     ],
 )
-def test_each_verdict_is_told_in_the_words_of_junit(verdict: Verdict, element: str | None) -> None:
+def test_each_verdict_is_reported_in_the_words_of_junit(verdict: Verdict, element: str | None) -> None:
     suite = suite_of(a_result(verdict, observed="It left."))
 
     entries = [child for child in suite.findall("testcase/*") if child.tag != "system-out"]

@@ -49,14 +49,14 @@ def test_an_interrupted_run_says_how_far_it_came() -> None:
     assert "**Interrupted:** 1 of 2 cases were reached." in text
 
 
-def test_required_cases_without_a_verdict_are_told_by_their_reason() -> None:
+def test_required_cases_without_a_verdict_are_reported_by_their_reason() -> None:
     run = summary_of(a_result(), a_result(Verdict.UNIMPLEMENTED, FAILED, observed="Its shim declares no pause."))
 
     assert f"- 1 case is UNIMPLEMENTED (Its shim declares no pause): {FAILED.id}\n" in summary(replace(run, unjudged=(FAILED.id,)), "out")
     assert "Its shim declares no pause" not in summary(run, "out")
 
 
-def test_excuses_stale_expectations_and_goodbyes_are_told() -> None:
+def test_excuses_stale_expectations_and_clean_closes_are_reported() -> None:
     results = [a_result(Verdict.FAILED, FAILED), a_result(goodbye=Goodbye.UNCLEAN)]
 
     text = summary(summary_of(*results, excused={FAILED.id: known_failure(FAILED.id)}, stale=["known.toml, entry 1: passes"]), "out")
@@ -66,11 +66,11 @@ def test_excuses_stale_expectations_and_goodbyes_are_told() -> None:
     assert "| OK | EXCUSED | goodbye UNCLEAN |" in text
 
 
-def test_a_crash_in_company_is_told_though_its_case_passed() -> None:
+def test_a_crash_beside_other_cases_is_reported_though_its_case_passed() -> None:
     run = summary_of(a_result(shared_ends=("exited with status 1: panic <7>",)))
 
     text = summary(run, "out")
-    assert "**Crashes in company**" in text
+    assert "**Crashes beside other cases**" in text
     assert f"- {plain(run.shared_ends[0])}" in text
 
 
@@ -123,7 +123,7 @@ def test_the_difference_to_a_baseline_stands_above_what_was_found() -> None:
     assert text.index("#### moved") < text.index("#### FAILED")
 
 
-def test_a_shard_is_told_to_be_one() -> None:
+def test_a_shard_is_reported_as_one() -> None:
     text = summary(summary_of(a_result(), shard=Share(number=2, of=4)), "out")
 
     assert text.startswith("### 🧩 example 1.2: ")

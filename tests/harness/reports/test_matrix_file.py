@@ -40,7 +40,7 @@ def test_a_run_of_a_folder_is_its_report(tmp_path: Path) -> None:
     assert read_runs(tmp_path) == read_runs(tmp_path / "report.json") == [a_run()]
 
 
-def test_what_is_excused_and_an_unclean_goodbye_stay() -> None:
+def test_excused_failures_and_an_unclean_close_stay() -> None:
     made = a_run(verdict="EXCUSED")
     made["cases"][0] |= {"goodbye": "UNCLEAN", "excused": {"verdict": "FAILED", "reason": "known", "source": "docs/findings/x.md"}}
 

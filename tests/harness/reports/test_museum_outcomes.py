@@ -64,7 +64,7 @@ def test_a_release_without_a_verdict_leaves_the_row_undecided(output: Path) -> N
     assert _outcome(replace(ROW, fixed="1.2"), output) == (RowState.UNDECIDED, "1.2 has no verdict: the case was not run")
 
 
-def test_a_release_that_cannot_be_had_makes_the_row_absent_and_says_why(output: Path) -> None:
+def test_a_release_that_is_not_available_makes_the_row_absent_and_says_why(output: Path) -> None:
     assert _outcome(ROW, output, {ROW.visits[1]: "no npm here"}) == (RowState.ABSENT, "no npm here")
 
 

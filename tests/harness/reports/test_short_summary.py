@@ -11,7 +11,7 @@ from groupproof.harness.reports.report_writer import write_report
 from groupproof.harness.reports.short_summary import short
 
 
-def test_the_summary_that_a_run_wrote_is_taken(tmp_path: Path) -> None:
+def test_the_summary_that_a_run_wrote_is_used(tmp_path: Path) -> None:
     case = a_case()
     write_report(summary_of(a_result(Verdict.FAILED, case), excused={case.id: known_failure(case.id)}), tmp_path)
 
@@ -48,7 +48,7 @@ def test_cases_of_one_cause_are_summed_up_in_one_row(tmp_path: Path) -> None:
     assert f"{row}(proven on the wire in 1 of 3 runs, run 2) |" in text
 
 
-def test_a_shard_and_an_interruption_are_told(tmp_path: Path) -> None:
+def test_a_shard_and_an_interruption_are_reported(tmp_path: Path) -> None:
     made = report({"join/classic/a": ("OK", None)})
     by_name = {"level": "info", "fail_on": [], "spec": "odd", "unreached": [], "troubles": {}, "excused": {}, "stale": [], "open": []}
     made["run"] |= {"interrupted": True, "shard": {"number": 2, "of": 4, **by_name}}

@@ -163,9 +163,7 @@ def test_a_swarm_of_faults_says_the_same_in_blocks(settings: dict[str, object], 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(60))
 def test_many_swarms_say_the_same_in_blocks(seed: int, tmp_path: Path) -> None:
-    trace = (
-        simulated(tmp_path, seed=seed, members=3 + seed % 7, faults=()) if seed % 9 == 0 else simulated(tmp_path, seed=seed, members=3 + seed % 7)
-    )
+    trace = simulated(tmp_path, seed=seed, members=3 + seed % 7, faults=()) if seed % 9 == 0 else simulated(tmp_path, seed=seed, members=3 + seed % 7)
 
     assert [by_blocks(trace, rows) for rows in (300, 9_000)] == [by_rows(trace)] * 2
 
@@ -210,7 +208,7 @@ def test_a_checker_that_says_nothing_gets_every_row(monkeypatch: pytest.MonkeyPa
     assert rows[:half] == rows[half:]
 
 
-def test_a_law_that_says_nothing_keeps_its_group_from_being_passed_over(monkeypatch: pytest.MonkeyPatch, passed: list[int]) -> None:
+def test_an_invariant_without_a_result_keeps_its_group_from_being_skipped(monkeypatch: pytest.MonkeyPatch, passed: list[int]) -> None:
     monkeypatch.setattr(AnsweredOnce, "can_absorb", Invariant.can_absorb)
 
     assert by_blocks(steady(), 1_000) == by_rows(steady())

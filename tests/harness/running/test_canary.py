@@ -11,7 +11,7 @@ from groupproof.harness.running.canary import Canary
 
 
 @pytest.mark.slow
-def test_a_loop_that_is_held_up_is_told_with_how_long() -> None:
+def test_a_loop_that_is_held_up_is_reported_with_how_long() -> None:
     async def main() -> None:
         canary = Canary()
         pairs: list[tuple[str, float]] = []
@@ -31,7 +31,7 @@ def test_a_loop_that_is_held_up_is_told_with_how_long() -> None:
 
 
 @pytest.mark.slow
-def test_a_child_that_is_held_up_is_told_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_that_is_held_up_is_reported_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stopped process is the surest late one; this one first tells its number as if it were a lag."""
     monkeypatch.setattr(canary_module, "_CHILD", f"import os; print(os.getpid(), flush=True)\n{canary_module._CHILD}")
     numbers: list[float] = []
@@ -62,7 +62,7 @@ def test_a_child_that_is_held_up_is_told_too(monkeypatch: pytest.MonkeyPatch) ->
         os.kill(int(numbers[0]), 0)
 
 
-def test_who_stops_listening_is_told_no_more() -> None:
+def test_a_listener_that_stops_is_not_notified_any_more() -> None:
     async def main() -> None:
         canary = Canary()
         entries: list[float] = []

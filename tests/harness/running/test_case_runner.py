@@ -143,7 +143,7 @@ def test_in_real_time_a_case_of_which_clients_made_more_than_its_plan_says_begin
     assert order == [long_for_clients.id, longer_by_plan.id]
 
 
-def test_where_the_machine_bears_the_jobs_a_whole_run_lasts_little_longer_than_its_longest_case() -> None:
+def test_with_enough_jobs_a_whole_run_lasts_little_longer_than_its_longest_case() -> None:
     """The clients' durations, measured once, pass in virtual time; the kit is never late, so that the pace lets one more in each moment."""
     seconds = shipped_durations("client")
 
@@ -214,7 +214,7 @@ class Lagging:
 
 
 @pytest.mark.parametrize(("lags", "verdict"), [(0, Verdict.OK), (1, Verdict.OK), (BLURRED_MAX, Verdict.OK), (9, Verdict.INCONCLUSIVE)])
-def test_a_run_that_says_nothing_is_had_again_alone_but_not_for_ever(lags: int, verdict: Verdict) -> None:
+def test_a_run_without_a_verdict_is_repeated_alone_but_not_for_ever(lags: int, verdict: Verdict) -> None:
     stage = Lagging(lags)
     runner = Runner(stage, jobs=1, say=lambda *_: None)
     trio.run(runner.run, [case()])
@@ -250,7 +250,7 @@ def test_the_end_of_a_shared_process_is_laid_at_the_door_of_who_ends_it_alone() 
 
 
 @pytest.mark.parametrize("name", ["sync/classic/illegal-generation", "join/classic/unknown-member-id", "heartbeat/classic/unknown-member-id"])
-def test_a_client_that_hangs_up_over_errors_is_struck_once_and_judged_as_others_are(name: str) -> None:
+def test_a_client_that_closes_its_connection_on_errors_is_affected_once_and_judged_as_others_are(name: str) -> None:
     subject = ReferenceSubject(run_shim, variant="hangs-up-after-errors", is_virtual=False)
     stage = Stage(subject=subject, reference_peers=ReferenceSubject(run_shim, is_virtual=False), profile="kafka-4.1", seed=7)
     (chosen,) = [item for item in CASES if item.id == name]
@@ -276,7 +276,7 @@ WAITS = Plan(members=JOIN.members, steps=(Start(member="m0"), Pass(ms=300)))
         ("answers-twice", Verdict.BROKEN, "a second answer to command 2, which is not open: "),
     ],
 )
-def test_a_shim_that_ends_or_lies_is_told_by_name(how: str, verdict: Verdict, text: str) -> None:
+def test_a_shim_that_ends_or_lies_is_reported_by_name(how: str, verdict: Verdict, text: str) -> None:
     (result,) = run_fake(how, case(plan=WAITS), capabilities=())
 
     assert (result.ruling.verdict, result.ruling.observed[: len(text)]) == (verdict, text)
@@ -343,7 +343,7 @@ def test_the_shims_own_words_are_kept_with_the_run() -> None:
     assert result.plays[0].stderr == {"m0": ["last words"]}
 
 
-def test_a_verdict_can_be_had_again_from_the_trace_alone(tmp_path: Path) -> None:
+def test_a_verdict_can_be_repeated_from_the_trace_alone(tmp_path: Path) -> None:
     ids = ("join/classic/late-answer", "heartbeat/classic/steady", "move/classic/idle", "commit/classic/membership")
     chosen = [item for item in CASES if item.id in ids]
     assert len(chosen) == len(ids)

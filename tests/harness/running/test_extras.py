@@ -38,7 +38,7 @@ def test_where_there_is_no_pip_the_cure_is_by_uv(monkeypatch: pytest.MonkeyPatch
     assert cure("fuzz") == "uv pip install 'groupproof[fuzz]' --python /opt/python"
 
 
-def test_what_is_needed_and_missing_is_told_with_every_extra_that_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_needed_and_missing_is_reported_with_every_extra_that_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "kazoo", None)
 
     with pytest.raises(BrokenEnvironment, match=r"^a comparison needs kazoo, which is not installed; get it with: .*'groupproof\[chaos,zookeeper\]'"):

@@ -25,7 +25,7 @@ class Hands:
         return self.now
 
 
-def test_time_stands_still_while_the_clock_is_stopped_and_goes_on_where_it_stood() -> None:
+def test_time_stands_still_while_the_clock_is_stopped_and_continues_where_it_stood() -> None:
     hands = Hands()
     clock = StoppableClock(hands.read)
     began = clock.current_time()
@@ -85,7 +85,7 @@ def test_a_start_waits_for_enter_and_says_what_to_attach_to(keyboard: tuple[int,
     assert trio.run(held, hold, 4711, keyboard[1], clock=hold.clock)
 
     assert lines[0] == f"{CASES[0].id}: m0 is process 4711: python shim.py"
-    assert [line.partition(";")[0] for line in lines[1:]] == ["time stands still", "time goes on"]
+    assert [line.partition(";")[0] for line in lines[1:]] == ["time is stopped", "time runs"]
 
 
 def test_a_member_in_this_process_is_not_waited_for(keyboard: tuple[int, int]) -> None:
@@ -94,7 +94,7 @@ def test_a_member_in_this_process_is_not_waited_for(keyboard: tuple[int, int]) -
     assert not trio.run(held, hold, None, None, clock=hold.clock)
 
 
-def test_where_nobody_can_press_a_key_time_goes_on() -> None:
+def test_where_nobody_can_press_a_key_time_continues() -> None:
     lines: list[str] = []
     with open(os.devnull) as nobody:
         hold = Hold(lines.append, keys=nobody.fileno())

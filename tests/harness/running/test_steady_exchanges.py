@@ -29,7 +29,7 @@ ONE = [row("request", 1), row("processed", 1), row("response", 1, error=0)]
 TWO = [row("request", 2, api="OffsetCommit"), row("response", 2, api="OffsetCommit")]
 
 
-def test_a_request_and_its_answer_are_an_exchange_whether_it_is_told_when_it_was_taken_up_or_not() -> None:
+def test_a_request_and_its_answer_are_an_exchange_with_or_without_the_time_of_processing() -> None:
     assert found([*ONE, *TWO]) == [0, 1, 2, 3, 4]
 
 

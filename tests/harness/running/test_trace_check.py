@@ -67,7 +67,7 @@ def test_planted_violations_are_found_and_none_is_invented(tmp_path: Path) -> No
     assert not [id for id in failed if "kept" in id]
 
 
-def test_a_stream_out_of_order_is_judged_as_in_order_and_what_was_displaced_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stream_out_of_order_is_judged_as_in_order_and_what_was_displaced_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trace = planted_fleet()
     in_order = checked(tmp_path / "a.ndjson", trace)
     monkeypatch.setattr(trace_units, "InOrder", lambda: __import__("groupproof.harness.judging.checkers.fleet", fromlist=["InOrder"]).InOrder(rows=3))

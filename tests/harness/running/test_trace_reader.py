@@ -28,7 +28,7 @@ def test_the_catalogue_is_made_once_and_where_a_case_is_named() -> None:
     assert (made, list(ids), len(ids)) == (["catalogue"], [CASE.id], 1)
 
 
-def test_a_run_whose_head_tells_of_a_tap_is_judged_whole_and_another_live() -> None:
+def test_a_run_whose_head_reports_a_tap_is_judged_whole_and_another_live() -> None:
     upstream = Observation(seq=3, at_ns=0, run="tap", kind="event", who="kit", body={"name": "upstream"})
     reader = TraceReader({}, head_rows=5)
     tapped = [replace(obs, run="tap") for obs in keeping().trace]
@@ -40,7 +40,7 @@ def test_a_run_whose_head_tells_of_a_tap_is_judged_whole_and_another_live() -> N
     assert next(TraceReader({}).fleet.results(), None) is None
 
 
-def test_what_is_told_after_the_head_changes_nothing() -> None:
+def test_what_follows_after_the_head_changes_nothing() -> None:
     trace = keeping().trace
     late = Observation(seq=99, at_ns=0, kind="event", who="kit", body={"name": "upstream"})
     reader = TraceReader({}, head_rows=5)

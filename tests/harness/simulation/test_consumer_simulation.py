@@ -175,7 +175,7 @@ def test_for_a_leave_that_was_not_written_nothing_is_excused_but_what_waits_for_
     assert settlement.unsettled() == ("CGR-35", "EventuallyConverges: the group is Reconciling")
 
 
-def test_who_left_unwritten_is_a_ghost_until_its_group_is_loaded_anew() -> None:
+def test_a_member_whose_leave_was_not_written_is_a_ghost_until_its_group_is_loaded_again() -> None:
     made = _left_unwritten()
     assert len(made.invariants.ghosts()) == 1
 

@@ -18,7 +18,7 @@ def test_the_digest_tells_answers_apart_that_a_member_would() -> None:
     assert fields(request, LeaseResponse(member_epoch=2)) != fields(request, LeaseResponse(error_code=25))
 
 
-def test_the_invariants_are_made_anew_for_each_run() -> None:
+def test_the_invariants_are_created_for_each_run() -> None:
     first, second = (LEASE_SIMULATION.invariants(Simulation(seed=1), Heap()) for _ in range(2))
 
     assert isinstance(first, OneHolder)

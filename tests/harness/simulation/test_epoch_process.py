@@ -53,7 +53,7 @@ def test_a_frozen_program_loses_its_place_and_joins_again_when_it_is_thawed() ->
     assert _advance(run, 12_000) == [2, 2, 2, 2]
 
 
-def test_a_topic_s_id_is_told_its_name_when_an_assignment_has_it() -> None:
+def test_a_topic_id_is_described_with_its_name_when_an_assignment_has_it() -> None:
     run = _ran()
     process = run.targets.processes["m0"]
     assert process.invariants.named == {TOPIC}

@@ -40,11 +40,11 @@ def test_an_upgrade_is_two_bounces_of_everyone_the_second_after_the_first() -> N
     assert {name for bounce, name in bounces if bounce == 1} == {name for bounce, name in bounces if bounce == 2} == {"m0", "m1", "m2", "m3"}
 
 
-def test_who_has_not_range_alone_is_not_upgraded_from_it() -> None:
+def test_a_member_with_another_assignor_beside_range_is_not_upgraded_from_it() -> None:
     assert drawn(settled(short(1, faults=("upgrade",), assignors=("sticky",)), (4, 1))).faults == ()
 
 
-def test_who_cannot_cooperate_is_not_upgraded_to_it() -> None:
+def test_a_member_that_cannot_cooperate_is_not_upgraded_to_it() -> None:
     assert drawn(settled(short(1, faults=("upgrade",), assignors=("range",), member_variant="subscription-v0"), (4, 1))).faults == ()
 
 

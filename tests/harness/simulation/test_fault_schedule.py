@@ -35,6 +35,6 @@ def test_what_is_left_out_is_gone_and_the_rest_stays_in_its_order() -> None:
         ([{"at_ms": 1, "kind": "crash", "how": 3}], "no happening"),
     ],
 )
-def test_what_is_no_schedule_is_refused_with_what_was_met(value: object, message: str) -> None:
+def test_what_is_no_schedule_is_refused_with_what_was_found(value: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Schedule.from_json(value)

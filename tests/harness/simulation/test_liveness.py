@@ -68,7 +68,7 @@ def test_what_no_static_leader_overlooked_is_missed() -> None:
     assert _missing(made).startswith("ASSIGN-09 t-8 has 0 owners")
 
 
-def test_a_group_that_never_settles_breaks_a_law_at_the_bound() -> None:
+def test_a_group_that_never_settles_breaks_an_invariant_at_the_bound() -> None:
     outcome = run(calm(coordinator_variant="nobody-leads", profile="kafka-2.4"))
     bound_ms = outcome.simulation.duration_ms + settles_within_ms(settled(calm(), (4, 1)))
 
@@ -80,5 +80,5 @@ def test_a_group_that_never_settles_breaks_a_law_at_the_bound() -> None:
 @pytest.mark.parametrize(
     ("variant", "commits_ms"), [("leader-omits-a-partition", 30_000), ("rejoins-after-each-commit", 3_000), ("never-heartbeats", 30_000)]
 )
-def test_a_member_that_keeps_the_group_from_rest_breaks_a_law(variant: str, commits_ms: int) -> None:
+def test_a_member_that_keeps_the_group_from_rest_breaks_an_invariant(variant: str, commits_ms: int) -> None:
     assert run(short(duration_ms=20_000, faults=(), member_variant=variant, auto_commit_interval_ms=commits_ms)).violations

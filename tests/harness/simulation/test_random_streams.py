@@ -27,7 +27,7 @@ def test_a_seed_means_the_same_in_every_release() -> None:
     assert Streams(7).named("faults").getrandbits(32) == 2_903_613_335
 
 
-def test_who_draws_later_draws_the_same_and_who_never_draws_makes_no_generator(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_later_draw_is_the_same_and_without_a_draw_no_generator_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     streams = Streams(1)
     at_once = streams.named("member", "m1")
     draw = streams.drawing("member", "m1")

@@ -58,7 +58,7 @@ def test_the_digest_does_not_depend_on_when_it_is_written_on() -> None:
     assert _hash(*notes) != _hash(*notes[:-1])
 
 
-def test_faults_are_counted_when_they_strike_and_transitions_are_kept() -> None:
+def test_faults_are_counted_when_they_act_and_transitions_are_kept() -> None:
     record = Record(Heap())
     record.fault(0, CRASH)
     record.fault(0, CRASH, is_over=True)

@@ -203,7 +203,7 @@ def _disturbed(run: Run, disturb: Disturbance, after_ms: int, for_ms: int) -> An
 
 
 @pytest.mark.parametrize("disturb", DISTURBANCES.values(), ids=DISTURBANCES)
-def test_what_strikes_a_heartbeat_on_its_way_does_the_same_by_both_ways(disturb: Disturbance) -> None:
+def test_a_fault_on_a_heartbeat_has_the_same_effect_on_both_ways(disturb: Disturbance) -> None:
     for after_ms in (0, 4, 8, 12, 16, 1_990):
         for for_ms in (25, 2_000, 9_000):
             asked = calm(3, auto_commit_interval_ms=10**6)
@@ -215,7 +215,7 @@ def test_what_strikes_a_heartbeat_on_its_way_does_the_same_by_both_ways(disturb:
 
 
 @pytest.mark.parametrize("disturb", CONSUMER_DISTURBANCES.values(), ids=CONSUMER_DISTURBANCES)
-def test_what_strikes_a_bare_heartbeat_on_its_way_does_the_same_by_both_ways(disturb: Disturbance) -> None:
+def test_a_fault_on_a_bare_heartbeat_has_the_same_effect_on_both_ways(disturb: Disturbance) -> None:
     for after_ms in (0, 4, 8, 12, 16, 1_990):
         for for_ms in (25, 2_000, 9_000):
             asked = calm(3, auto_commit_interval_ms=10**6, dialect="consumer", profile="kafka-4.4", heartbeat_interval_ms=2_000)
@@ -260,7 +260,7 @@ def test_a_variant_goes_the_long_way(options: dict[str, Any], repeated: list[boo
     assert not any(repeated)
 
 
-def test_who_observes_sees_every_heartbeat_go_the_long_way(repeated: list[bool]) -> None:
+def test_with_an_observer_every_heartbeat_goes_the_long_way(repeated: list[bool]) -> None:
     run = Run(calm(), recorder=lambda clock: Recorder(clock, keeps=False))
 
     assert run.targets.network.resting is None

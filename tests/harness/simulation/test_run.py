@@ -71,7 +71,7 @@ def test_a_thousand_seeds_give_the_same_hashes_in_three_processes(part: int) -> 
 
 
 @pytest.mark.parametrize("profile", profiles())
-def test_the_reference_breaks_no_law_in_any_release(profile: str) -> None:
+def test_the_reference_breaks_no_invariant_in_any_release(profile: str) -> None:
     outcomes = [run(short(seed, profile=profile)) for seed in range(3)]
 
     assert [outcome.violations for outcome in outcomes] == [()] * 3
@@ -80,7 +80,7 @@ def test_the_reference_breaks_no_law_in_any_release(profile: str) -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("part", PARTS)
-def test_the_reference_breaks_no_law_over_thousands_of_seeds(part: int) -> None:
+def test_the_reference_breaks_no_invariant_over_thousands_of_seeds(part: int) -> None:
     broken = {
         seed: found for seed in seeds(300, part=part) if (found := run(Simulation(seed=seed, profile=profiles()[seed % len(profiles())])).violations)
     }
@@ -94,7 +94,7 @@ def test_the_reference_breaks_no_law_over_thousands_of_seeds(part: int) -> None:
     [("kafka-1.1", 17), ("kafka-1.1", 28), ("kafka-2.3", 12), ("kafka-2.4", 12), ("kafka-3.7-new", 1742027224)],
     ids=["KAFKA-7196", "KAFKA-7196-at-once", "KAFKA-9801-leader", "KAFKA-9801-follower", "parked-requests-forgotten"],
 )
-def test_what_a_release_itself_did_wrong_breaks_no_law_of_its_profile(profile: str, seed: int) -> None:
+def test_what_a_release_itself_did_wrong_breaks_no_invariant_of_its_profile(profile: str, seed: int) -> None:
     assert run(Simulation(seed=seed, profile=profile)).violations == ()
 
 
@@ -130,7 +130,7 @@ def test_a_run_ends_with_its_first_violation() -> None:
     assert outcome.virtual_ms == outcome.violations[0].at_ms < outcome.simulation.duration_ms
 
 
-def test_who_was_silent_up_to_the_healing_may_be_evicted_after_it() -> None:
+def test_a_member_that_was_silent_up_to_the_healing_may_be_evicted_after_it() -> None:
     outcome = run(Simulation(seed=526, members=5, duration_ms=150_000))
 
     assert outcome.violations == ()

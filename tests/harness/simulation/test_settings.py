@@ -19,7 +19,7 @@ def test_a_simulation_comes_back_from_json_as_it_was() -> None:
 
 
 @pytest.mark.parametrize(("value", "message"), [({"seed": 1, "memberz": 3}, "'memberz'"), ({"members": 3}, "needs a seed")])
-def test_what_is_no_simulation_is_refused_with_what_was_met(value: dict[str, object], message: str) -> None:
+def test_what_is_no_simulation_is_refused_with_what_was_found(value: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Simulation.from_json(value)
 

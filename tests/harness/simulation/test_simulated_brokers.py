@@ -113,7 +113,7 @@ def test_a_log_that_refuses_records_keeps_the_group_from_settling_until_it_takes
     assert len(_generations(run)) == 1
 
 
-def test_a_coordinator_that_loads_less_than_was_stored_breaks_a_law() -> None:
+def test_a_coordinator_that_loads_less_than_was_stored_breaks_an_invariant() -> None:
     run = _stable(coordinator_variant="groups-lost-on-move")
 
     run.targets.brokers.move(0, drops=False, after_ms=100)
@@ -121,7 +121,7 @@ def test_a_coordinator_that_loads_less_than_was_stored_breaks_a_law() -> None:
         _advance(run, 1_000)
 
 
-def test_a_machine_that_cannot_go_on_breaks_a_law_of_its_own() -> None:
+def test_a_machine_that_cannot_continue_breaks_its_own_invariant() -> None:
     run = _stable()
     owner = run.targets.brokers.owner
     assert owner is not None

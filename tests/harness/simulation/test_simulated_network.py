@@ -127,7 +127,7 @@ def test_what_was_sent_before_a_client_closed_still_arrives_and_its_answer_goes_
     assert world.network.connected(world.client, "group") is None
 
 
-def test_a_reset_is_not_heard_of_through_silence() -> None:
+def test_a_reset_is_not_noticed_from_silence() -> None:
     world = World()
     world.send(0)
     world.after(100)

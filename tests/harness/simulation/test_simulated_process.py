@@ -39,7 +39,7 @@ def test_a_program_that_crashes_holds_nothing_and_another_follows_it_when_its_se
     assert _holders(run) == [name for name in ("m0", "m1") if name != first]
 
 
-def test_a_program_that_is_frozen_does_nothing_and_goes_on_with_what_came_meanwhile() -> None:
+def test_a_program_that_is_frozen_does_nothing_and_continues_with_what_came_meanwhile() -> None:
     run = _ran(1_000)
     (first,) = _holders(run)
     process = run.targets.processes[first]
@@ -64,7 +64,7 @@ def test_a_start_of_a_program_that_runs_changes_nothing_and_a_stall_ends_with_it
     assert (process.is_up, process.is_wanted, process.stalls) == (True, True, 1)
 
 
-def test_what_a_dialect_has_no_word_for_is_no_fault_that_struck() -> None:
+def test_a_fault_that_a_dialect_does_not_have_has_not_acted() -> None:
     process = _ran(1_000).targets.processes["m0"]
 
     assert process.resubscribe((TOPIC, OTHER_TOPIC)) is False

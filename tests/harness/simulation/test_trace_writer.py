@@ -47,7 +47,7 @@ def test_every_request_is_in_the_trace_with_its_row_and_its_answer() -> None:
 
 
 @pytest.mark.parametrize("is_open", [True, False])
-def test_of_a_connection_that_was_closed_before_anything_came_of_it_the_end_is_told_too(is_open: bool) -> None:
+def test_of_a_connection_that_was_closed_before_anything_came_of_it_the_end_is_reported_too(is_open: bool) -> None:
     recorder = Recorder(lambda: 0, run="simulation", clock="virtual")
     observer = Observer(recorder, {}, timers=profile().timers)
     owner = next(iter(Run(calm()).targets.processes.values()))

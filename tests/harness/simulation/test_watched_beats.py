@@ -39,7 +39,7 @@ def test_a_heartbeat_is_noted_as_sent_and_as_answered() -> None:
     assert (process._sent, process.invariants.in_flight, process.invariants.answered_ms) == ({}, 0, now_ms + 9)
 
 
-def test_a_heartbeat_that_breaks_a_law_is_blamed_though_it_goes_the_short_way() -> None:
+def test_a_heartbeat_that_breaks_an_invariant_is_blamed_though_it_goes_the_short_way() -> None:
     run, process, beats = _rested()
     process.invariants.is_fatal = True
 
@@ -86,7 +86,7 @@ def _drawn(draw: Random, topics: tuple[str, ...]) -> dict[str, Any]:
     return {name: values[0] if draw.random() < 0.85 else draw.choice(values) for name, values in drawn.items()}
 
 
-def test_the_laws_note_and_blame_by_comparisons_what_they_do_at_length() -> None:
+def test_the_invariants_find_by_comparisons_what_they_find_in_a_full_check() -> None:
     topics, quick = ("t",), 0
     bare = ConsumerGroupHeartbeatRequest(group_id="g", member_id="a", member_epoch=3)
     beats = (

@@ -60,7 +60,7 @@ def test_the_reference_clusters_machines_are_its_own_and_each_is_broken_once_unt
         await cluster.break_broker(0, "kill")
         assert not reference.is_up(0)
         for node, how, why in (
-            (0, "pause", r"broker 0 is broken already \(kill\); mend it first"),
+            (0, "pause", r"broker 0 is broken already \(kill\); heal it first"),
             (1, "drown", "broker 1 can't be broken by 'drown'; the ways are pause, kill, slow-disk"),
             (2, "kill", "no broker 2 is running here"),
         ):

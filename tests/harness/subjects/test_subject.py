@@ -70,7 +70,7 @@ def test_a_shim_that_says_nothing_is_refused_after_a_while(monkeypatch: pytest.M
     trio.run(main)
 
 
-def test_a_shim_that_says_hello_and_then_nothing_is_told_apart_from_a_mute_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shim_that_says_hello_and_then_nothing_is_distinguished_from_a_mute_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subjects, "FIRST_ANSWER_S", 0.3)
 
     async def main() -> None:
@@ -82,7 +82,7 @@ def test_a_shim_that_says_hello_and_then_nothing_is_told_apart_from_a_mute_one(m
     trio.run(main)
 
 
-def test_a_client_that_cannot_be_told_its_id_has_processes_of_its_own_from_then_on_by_which_it_is_known() -> None:
+def test_a_client_without_a_settable_id_gets_its_own_processes_and_is_recognised_by_them() -> None:
     network = LoopbackNetwork()
 
     async def use(under_test: ProcessSubject) -> None:
@@ -147,7 +147,7 @@ def test_with_multi_members_share_a_few_processes_evenly() -> None:
     using(subject("honest", "multi"), use)
 
 
-def test_who_comes_while_another_process_starts_takes_the_one_there_is() -> None:
+def test_a_caller_that_comes_while_another_process_starts_uses_the_running_one() -> None:
     async def use(under_test: ProcessSubject) -> None:
         async with (
             under_test.member("c1.m0", Heard(), NETWORK, alone=False, seed=1) as one,
@@ -204,7 +204,7 @@ def test_a_process_whose_member_does_not_go_takes_no_more_members_and_the_others
     using(subject("honest", "multi", processes=1), use)
 
 
-def test_a_process_that_can_not_be_had_again_is_the_trouble_of_who_needs_it(tmp_path: Path) -> None:
+def test_a_process_that_cannot_be_started_again_is_an_error_for_the_case_that_needs_it(tmp_path: Path) -> None:
     marker = tmp_path / "started-before"
     under_test = ProcessSubject("fake", fake("starts-once", "multi", ONCE=str(marker)), seed=1, processes=1)
 
@@ -218,7 +218,7 @@ def test_a_process_that_can_not_be_had_again_is_the_trouble_of_who_needs_it(tmp_
     using(under_test, use)
 
 
-def test_a_member_that_closes_ends_its_process_and_one_that_does_not_is_told() -> None:
+def test_a_member_that_closes_ends_its_process_and_one_that_does_not_is_reported() -> None:
     async def going(under_test: ProcessSubject) -> None:
         async with under_test.member("c1.m0", Heard(), NETWORK, alone=False, seed=1) as handle:
             await handle.ask("close", {})
@@ -234,7 +234,7 @@ def test_a_member_that_closes_ends_its_process_and_one_that_does_not_is_told() -
     using(subject("never-goes"), staying)
 
 
-def test_what_a_case_logs_is_told_apart_from_what_came_before_in_a_shared_process() -> None:
+def test_what_a_case_logs_is_distinguished_from_what_came_before_in_a_shared_process() -> None:
     async def use(under_test: ProcessSubject) -> None:
         async with under_test.member("c1.m0", Heard(), NETWORK, alone=False, seed=1) as first:
             await first.ask("subscribe", {})

@@ -71,7 +71,7 @@ def test_a_program_is_started_by_subscribe_with_the_options_that_it_names() -> N
     using(VerifiableSubject("java", program("kafka-4.1")), use)
 
 
-def test_what_has_no_option_is_told_by_the_file_of_properties_where_a_program_reads_one() -> None:
+def test_a_setting_without_an_option_is_passed_in_the_properties_file_if_a_program_reads_one() -> None:
     async def use(handle: Handle, heard: Heard) -> None:
         answer = await handle.ask("subscribe", {**FIELDS, "heartbeat_interval_ms": 700, "properties": {"client.rack": "a\\b"}})
         entry = (await started(heard))["config"].splitlines()

@@ -47,7 +47,7 @@ def test_its_table_is_total_and_so_is_the_classic_one_beside_it() -> None:
     assert missing_cells(release.tables["classic"], (LEASE,)) == []
 
 
-def test_its_rules_are_told_apart_from_the_classic_ones() -> None:
+def test_its_rules_are_distinguished_from_the_classic_ones() -> None:
     names = [name for name, _ in profile(LEASE_BROKER).named_rules()]
 
     assert len(names) == len(set(names))

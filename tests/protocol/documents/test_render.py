@@ -50,7 +50,7 @@ def test_the_head_counts_by_level() -> None:
     assert f"{len(requirements())} requirements: {must} MUST" in documents()["requirements.md"]
 
 
-def test_a_document_that_is_missing_or_changed_is_stale_until_it_is_written_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_document_that_is_missing_or_changed_is_stale_until_it_is_written_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = str(tmp_path / "spec")
 
     assert main(["--check", folder]) == 1
@@ -63,7 +63,7 @@ def test_a_document_that_is_missing_or_changed_is_stale_until_it_is_written_anew
     assert stale(Path(folder)) == ["requirements.md"]
 
 
-def test_wrong_usage_is_told_as_such(capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_usage_is_reported_as_such(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 3
     assert "usage" in capsys.readouterr().err
 
@@ -86,7 +86,7 @@ def test_the_contents_name_every_page() -> None:
         assert not [link for link in re.findall(r"\]\(([\w-]+\.\w+)[#)]", text) if link not in made]
 
 
-def test_a_file_that_no_page_is_any_more_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_no_longer_a_page_is_reported(tmp_path: Path) -> None:
     assert main([str(tmp_path)]) == 0
     (tmp_path / "old.md").write_text("")
 

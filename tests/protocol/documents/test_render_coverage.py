@@ -31,7 +31,7 @@ def test_the_page_counts_what_cases_judge_in_a_subject_apart() -> None:
     assert sum(entries) == len(requirements())
 
 
-def test_a_must_of_clients_that_no_case_judges_is_told_with_its_reason() -> None:
+def test_a_must_of_clients_that_no_case_judges_is_reported_with_its_reason() -> None:
     document = coverage_markdown()
 
     assert (
@@ -42,7 +42,7 @@ def test_a_must_of_clients_that_no_case_judges_is_told_with_its_reason() -> None
         assert f"**{len(gap.ids)}, for want of {gap.needs}.** {gap.why}" in document
 
 
-def test_what_is_missing_is_told_with_its_reason_and_its_ids() -> None:
+def test_what_is_missing_is_reported_with_its_reason_and_its_ids() -> None:
     document = coverage_markdown()
 
     for gap in gaps():
@@ -50,7 +50,7 @@ def test_what_is_missing_is_told_with_its_reason_and_its_ids() -> None:
     assert document.endswith("## Without a witness\n\nNothing.\n") is not bool(gaps())
 
 
-def test_ids_of_a_family_that_follow_each_other_are_told_as_a_range(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ids_of_a_family_that_follow_each_other_are_reported_as_a_range(monkeypatch: pytest.MonkeyPatch) -> None:
     ids = (*(f"ZK-{number}" for number in range(10, 16)), "ZK-20", "DISC-40", "DISC-41", "PLAN-07")
     monkeypatch.setattr(render_coverage, "gaps", lambda: (Gap(needs="time", why="There was none.", ids=ids),))
 

@@ -21,7 +21,7 @@ def test_the_moves_are_those_of_the_rules() -> None:
     assert "OffsetCommit/first-commit" in moves(profile().table)[None, GroupState.EMPTY]
 
 
-def test_every_state_and_transition_is_told() -> None:
+def test_every_state_and_transition_is_reported() -> None:
     document = states_markdown(profile())
 
     for state in STATES:

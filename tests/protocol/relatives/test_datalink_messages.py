@@ -79,6 +79,6 @@ def test_what_is_no_state_is_said(blob: bytes) -> None:
         decode_status(blob)
 
 
-def test_a_worker_that_can_bear_nothing_is_refused() -> None:
+def test_a_worker_without_capacity_is_refused() -> None:
     with pytest.raises(BlobError, match="capacity"):
         decode_status(encode_status(WorkerStatus(url="w", config_version=1, capacity=0, version=1)))

@@ -25,7 +25,7 @@ def test_a_row_cannot_be_changed() -> None:
         row.name = "other"  # type: ignore[misc]  # the point of the test
 
 
-def test_the_words_of_a_dialect_are_told_apart_by_kind() -> None:
+def test_the_words_of_a_dialect_are_distinguished_by_kind() -> None:
     kinds = {EventKind: ClassicEvent, GuardName: Guard, AnswerName: Form, EffectName: Effect}
 
     assert all(issubclass(words, kind) for kind, words in kinds.items())

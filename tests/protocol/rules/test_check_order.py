@@ -26,7 +26,7 @@ from groupproof.protocol.vocabulary import Api, ErrorCode
         (Api.TXN_OFFSET_COMMIT, 25, 22, None),
     ],
 )
-def test_an_order_is_the_most_severe_that_a_requirement_names(request_api: Api, first: int, second: int, requirement: str | None) -> None:
+def test_an_order_is_as_severe_as_the_most_severe_requirement(request_api: Api, first: int, second: int, requirement: str | None) -> None:
     assert order_of(request_api, first, second) == requirement
 
 

@@ -45,7 +45,7 @@ def test_every_requirement_and_reading_has_a_witness_or_one_reason() -> None:
     assert len(everything()) == len(set(everything())) == 710 + 550 + 51
 
 
-def test_an_id_without_either_and_one_with_both_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_id_without_either_and_one_with_both_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     found = gaps()
     monkeypatch.setattr(coverage, "gaps", lambda: (*found, Gap(needs="time", why="There was none.", ids=("TIMER-20",))))
     proven = [witness for witness in witnesses() if witness != "JOIN-01"]
@@ -65,7 +65,7 @@ def test_every_must_of_clients_is_judged_by_a_case_or_says_why_not() -> None:
     assert set(binding_clients()) >= {"CLIENT-11", "WORKER-04", "ZK-05"}
 
 
-def test_a_must_of_clients_with_neither_case_nor_reason_is_told_and_one_with_both(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_must_of_clients_with_neither_case_nor_reason_is_reported_and_one_with_both(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coverage, "unjudged", lambda: (*unjudged()[1:], Gap(needs="time", why="There was none.", ids=("CLIENT-11",))))
 
     assert unaccounted() == ["CLIENT-11", "CLIENT-77"]

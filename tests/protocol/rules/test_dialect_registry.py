@@ -55,7 +55,7 @@ def test_a_name_that_is_another_s_is_refused(dialect: object) -> None:
         raise AssertionError("it was registered")
 
 
-def test_who_made_something_of_the_dialects_is_told_when_they_change() -> None:
+def test_a_listener_of_the_dialects_is_notified_when_they_change() -> None:
     changes: list[int] = []
     on_change(lambda: changes.append(len(dialects())))
     with registered(OTHER):

@@ -49,7 +49,7 @@ def test_a_profile_is_its_own_table() -> None:
     assert profile("kafka-3.9").table.cells[ClassicEvent.JOIN_GROUP] != profile("kafka-4.0").table.cells[ClassicEvent.JOIN_GROUP]
 
 
-def test_the_dialects_of_a_release_are_told_without_its_tables() -> None:
+def test_the_dialects_of_a_release_are_reported_without_its_tables() -> None:
     assert all(spoken_in(name) == profile(name).dialects for name in profiles())
     assert len({len(spoken_in(name)) for name in profiles()}) > 1
     with pytest.raises(KeyError):

@@ -54,7 +54,7 @@ def test_4_0_differs_from_4_1_in_heartbeats_of_the_consumer_protocol_and_in_vers
     ("kafka-3.9", "kafka-4.0", "only kafka-4.0: the request is OffsetCommit v9 or newer → 69 GROUP_ID_NOT_FOUND"),
     ("kafka-1.1", "kafka-2.4", "only kafka-2.4: the group instance id belongs to another member id → 82 FENCED_INSTANCE_ID"),
 ])  # fmt: skip
-def test_a_difference_is_told_with_its_rules(one: str, other: str, message: str) -> None:
+def test_a_difference_is_reported_with_its_rules(one: str, other: str, message: str) -> None:
     assert message in _all(_between(one, other))
 
 

@@ -19,7 +19,7 @@ def test_the_committed_snapshots_are_current() -> None:
     assert main(["--check"]) == 0
 
 
-def test_a_changed_or_missing_or_needless_snapshot_is_told(tmp_path: Path) -> None:
+def test_a_changed_or_missing_or_needless_snapshot_is_reported(tmp_path: Path) -> None:
     write(tmp_path)
     assert stale(tmp_path) == []
     (tmp_path / "kafka-2.4.txt").write_text("")

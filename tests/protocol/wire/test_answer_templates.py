@@ -105,7 +105,7 @@ def test_only_answers_that_each_member_is_given_have_a_template() -> None:
     assert template_of(Api.JOIN_GROUP, shape, b"") is None, "another dialect may bring a class of its own"
 
 
-def test_a_refusal_is_written_behind_what_a_generation_was_told() -> None:
+def test_a_refusal_is_written_after_the_assignment_of_a_generation() -> None:
     member = JoinGroupResponse(generation_id=1, protocol_name="range", leader="m", member_id="m")
     for answer in (member, replace(member, error_code=ErrorCode.UNKNOWN_MEMBER_ID), member):
         assert write_answer(answer, 5, 1) == _written(Api.JOIN_GROUP, 5, answer, 1)

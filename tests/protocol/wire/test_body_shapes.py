@@ -97,7 +97,7 @@ def test_a_batch_does_not_fit_into_a_version_without_batches(api: Api, version: 
 
 
 def test_a_batch_of_answers_does_not_fit_into_a_version_without_batches() -> None:
-    with pytest.raises(ValueError, match="a FindCoordinator v3 response tells exactly one coordinator, not 2"):
+    with pytest.raises(ValueError, match="a FindCoordinator v3 response has exactly one coordinator, not 2"):
         write_response(Api.FIND_COORDINATOR, 3, 1, {"coordinators": ({"key": "g"}, {"key": "h"})})
     with pytest.raises(ValueError, match="an OffsetFetch v7 response is about exactly one group, not 0"):
         write_response(Api.OFFSET_FETCH, 7, 1, {"groups": ()})

@@ -159,7 +159,7 @@ def test_an_unknown_api_or_version_is_named(api_key: int, version: int, message:
         (struct.pack(">hhih", 12, 0, 5, -7), "client id has a length of -7"),
     ],
 )
-def test_a_broken_request_is_refused_with_what_was_met(frame: bytes, message: str) -> None:
+def test_a_broken_request_is_refused_with_what_was_found(frame: bytes, message: str) -> None:
     with pytest.raises(WireError, match=message):
         read_request(frame)
 
@@ -171,7 +171,7 @@ def test_bytes_behind_a_request_are_borne_and_counted() -> None:
     assert read_request(frame + b"!!").body == read_request(frame).body
 
 
-def test_a_broken_response_is_refused_with_what_was_met() -> None:
+def test_a_broken_response_is_refused_with_what_was_found() -> None:
     answer = write_response(Api.HEARTBEAT, 4, 5, {"error_code": 27})
     with pytest.raises(WireError, match="Heartbeat v4 response cannot be read: it ends early"):
         read_response(Api.HEARTBEAT, 4, answer[:-2])

@@ -46,7 +46,7 @@ def test_a_heartbeat_of_a_consumer_group_tells_the_member_s_epoch() -> None:
 
 
 @pytest.mark.parametrize(("error", "epoch"), [(0, 5), (110, None)])
-def test_the_epoch_that_an_answer_gives_is_told_unless_it_is_an_error(error: int, epoch: int | None) -> None:
+def test_the_epoch_in_an_answer_is_reported_unless_it_is_an_error(error: int, epoch: int | None) -> None:
     answer = {"error_code": error, "member_id": "m", "member_epoch": 5 if not error else 0}
 
     fields = response_columns(Api.CONSUMER_GROUP_HEARTBEAT, {"group_id": "g", "member_id": ""}, answer)

@@ -81,7 +81,7 @@ def test_a_flipped_bit_is_found_by_the_checksum() -> None:
 
 
 @pytest.mark.parametrize(("at", "value", "message"), [(11, 5, "5 bytes is shorter than its header"), (16, 1, "format v1; only v2 is read")])
-def test_a_broken_header_says_what_was_met(at: int, value: int, message: str) -> None:
+def test_a_broken_header_says_what_was_found(at: int, value: int, message: str) -> None:
     broken = bytearray(GOLDEN)
     broken[at] = value
     with pytest.raises(RecordsError, match=message):

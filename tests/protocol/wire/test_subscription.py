@@ -74,7 +74,7 @@ def test_an_assignment_survives_its_encoding(given_partitions: tuple[tuple[str, 
     assert decode_assignment(encode_assignment(assignment)) == assignment
 
 
-def test_partitions_of_a_topic_are_told_together_in_the_order_given() -> None:
+def test_partitions_of_a_topic_are_written_together_in_their_order() -> None:
     mixed = Assignment(partitions=(("u", 1), ("t", 3), ("u", 0)))
 
     assert decode_assignment(encode_assignment(mixed)).partitions == (("u", 1), ("u", 0), ("t", 3))
@@ -147,7 +147,7 @@ def test_an_empty_blob_is_an_empty_assignment_but_no_subscription() -> None:
         ("000100000000ffffffff000000010001747fffffff", "subscription with 2147483647 partitions in 0 bytes"),
     ],
 )
-def test_a_broken_subscription_says_what_was_met(blob: str, message: str) -> None:
+def test_a_broken_subscription_says_what_was_found(blob: str, message: str) -> None:
     with pytest.raises(SubscriptionError, match=message):
         decode_subscription(bytes.fromhex(blob))
 

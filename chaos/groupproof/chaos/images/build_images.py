@@ -78,10 +78,10 @@ def client_image(client: RegisteredClient) -> str:
 def build_client(containers: Engine, client: RegisteredClient, cache: Path, say: Say) -> str:
     """Build a registered client's image, which speaks the shim contract on its standard streams; return its name. Raise `BrokenEnvironment`."""
     if client.shim is None:
-        raise BrokenEnvironment(f"{client.name} lives in the kit's own process, and is in no container")
+        raise BrokenEnvironment(f"{client.name} runs in the kit's own process, and has no container image")
     add = _ADDERS.get(client.language)
     if add is None:
-        raise BrokenEnvironment(f"no image is built of clients in {client.language}; {client.name} runs without containers")
+        raise BrokenEnvironment(f"no image is built for clients in {client.language}; {client.name} runs without containers")
     name, launch = client_image(client), provision(client, cache, say)
     with _context("client") as (folder, files):
         argv = add(files, launch, folder)

@@ -32,11 +32,19 @@ def _sizes(value: str) -> tuple[int, ...]:
 @click.command(name="compare", short_help="ZooKeeper's design beside the coordinator's, on one churn.")
 @click.option("--real", type=_sizes, default="4,16", show_default=True, metavar="N,…", help="Sizes of groups of real members, on a real ZooKeeper.")
 @click.option("--simulated", type=_sizes, default="4,16,64,256,1000", show_default=True, metavar="N,…", help="Sizes of simulated groups.")
-@click.option("--runs", type=click.IntRange(0, 100), default=3, show_default=True, help="How often members are cut off by Toxiproxy, a seed each.")
-@click.option("--broker", default="groupproof", show_default=True, metavar="NAME[@RELEASE]", help="Whose log holds the records, and who coordinates.")
+@click.option(
+    "--runs", type=click.IntRange(0, 100), default=3, show_default=True, help="How often Toxiproxy cuts off members; each time has its own seed."
+)
+@click.option(
+    "--broker",
+    default="groupproof",
+    show_default=True,
+    metavar="NAME[@RELEASE]",
+    help="The broker that stores the records and coordinates the group.",
+)
 @click.option("--seed", type=seed_of, default="1", show_default=True, metavar="N", help="The same seed gives the same churn and the same cuts.")
 @click.option(
-    "--output", type=click.Path(path_type=Path), default=Path("reports/compare"), show_default=True, metavar="DIR", help="Where the page goes."
+    "--output", type=click.Path(path_type=Path), default=Path("reports/compare"), show_default=True, metavar="DIR", help="The folder for the page."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON on stdout, and nothing else there.")
 def command(*, real: tuple[int, ...], simulated: tuple[int, ...], runs: int, broker: str, seed: int, output: Path, as_json: bool) -> int:

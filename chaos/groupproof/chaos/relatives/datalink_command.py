@@ -24,10 +24,18 @@ _BROKEN = 1
 @click.argument("names", nargs=-1, metavar="[NAME|all]...")
 @click.option("--seeds", type=seeds_of, metavar="A..B", default="1..3", show_default=True, help="The seeds to run each with.")
 @click.option(
-    "--assignor", type=click.Choice(["round-robin", "resources", "sticky"]), default="round-robin", show_default=True, help="How the leader assigns."
+    "--assignor",
+    type=click.Choice(["round-robin", "resources", "sticky"]),
+    default="round-robin",
+    show_default=True,
+    help="The assignor of the leader.",
 )
 @click.option(
-    "--hand-over", type=click.Choice(["stop-everything", "incremental"]), default="stop-everything", show_default=True, help="What a rebalance stops."
+    "--hand-over",
+    type=click.Choice(["stop-everything", "incremental"]),
+    default="stop-everything",
+    show_default=True,
+    help="Which tasks a rebalance stops.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout, and nothing else there.")
 def command(*, names: tuple[str, ...], seeds: range, assignor: str, hand_over: HandOver, as_json: bool) -> int:

@@ -50,7 +50,7 @@ def case_made_of(name: str, origin: Mapping[str, Any], *, mode: RunMode | None =
         scenario = scenario_from_json(origin["scenario"])
         return case_of_scenario(scenario, mode=mode or RunMode(origin["ground"]), members=int(origin["members"]))
     except (AttributeError, KeyError, LookupError, TypeError) as error:
-        raise ValueError(f"it does not tell of what {name} is made: {type(error).__name__}: {error}") from error
+        raise ValueError(f"it does not describe {name} completely: {type(error).__name__}: {error}") from error
 
 
 def scenario_from_json(value: Mapping[str, Any]) -> Scenario:

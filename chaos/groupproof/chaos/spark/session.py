@@ -46,7 +46,7 @@ def session(app: str, *, master: str = "local[*]", jars: Iterable[Path] = (), is
     present = sql.SparkSession.getActiveSession()
     if present is not None:
         if present.sparkContext.master != master:
-            raise KitFailure(f"this process has a Spark session on {present.sparkContext.master}; it can't have one on {master} beside it")
+            raise KitFailure(f"this process has a Spark session on {present.sparkContext.master}; it can't have another one on {master}")
         return _with_settings(present, conf)
     java = _set_environment(master)
     builder = sql.SparkSession.builder.appName(app).master(master)

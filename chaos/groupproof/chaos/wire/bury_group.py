@@ -36,7 +36,7 @@ async def forget(connect: Connect, leader: Address, group: str, partition: int) 
         answer = await asker.ask(Api.PRODUCE, body, newest=_NAMING_UNTIL)
     (code,) = (part["error_code"] for topic in answer["responses"] for part in topic["partition_responses"])
     if code:
-        raise BrokenEnvironment(f"{group} can't be made forgotten: Produce to {_TOPIC} is answered {error_named(code)}")
+        raise BrokenEnvironment(f"{group} can't be removed: Produce to {_TOPIC} is answered {error_named(code)}")
 
 
 async def _committed(asker: Asker, group: str) -> list[tuple[str, int]]:

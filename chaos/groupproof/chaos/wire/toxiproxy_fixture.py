@@ -38,7 +38,9 @@ class GroupproofToxiproxy:
         """Return a Toxiproxy before a coordinator; raise `NoToxiproxy` where one needs to be pulled or built."""
         program = toxiproxy_at_hand(default_cache())
         if program is None:
-            raise NoToxiproxy("no Toxiproxy is at hand: put toxiproxy-server on PATH, pull its image, or have `groupproof chaos` build it once by Go")
+            raise NoToxiproxy(
+                "no Toxiproxy is available: put toxiproxy-server on PATH, pull its image, or have `groupproof chaos` build it once by Go"
+            )
         return cls(coordinator, program)
 
     @property

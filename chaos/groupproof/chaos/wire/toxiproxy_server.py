@@ -63,7 +63,7 @@ def provision_toxiproxy(cache: Path, say: Say, *, pulls: bool = True) -> Program
     if images and pulls and has_image(IMAGE, say, pulls=True):
         return _contained(IMAGE, say)
     if chosen:
-        raise BrokenEnvironment("Toxiproxy is in no image here: start an engine that can pull it, or build one by `make images`")
+        raise BrokenEnvironment("there is no image of Toxiproxy here: start a container engine that can pull it, or build one with `make images`")
     return _built(build_toxiproxy(cache, say))
 
 

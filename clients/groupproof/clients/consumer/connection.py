@@ -192,7 +192,7 @@ class Connection:
         while data := await stream.receive_some():
             for item in framer.feed(bytes(data)):
                 if not self._unanswered:
-                    raise WireError("an answer came that nothing asked for")
+                    raise WireError("an answer came without a request")
                 correlation, api, version, request = self._unanswered[0]
                 got, body = _read_answer(api, version, item)
                 if got != correlation:

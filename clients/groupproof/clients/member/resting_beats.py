@@ -42,7 +42,7 @@ class Resting:
     def _rest(self, message: HeartbeatRequest | ConsumerGroupHeartbeatRequest) -> None:
         """Record that the member rests and sends `message` to its coordinator."""
         core = self._core
-        assert core.coordinator is not None, "who rests knows it"
+        assert core.coordinator is not None, "a member that rests knows its coordinator"
         self.message, self.node_id = message, core.coordinator.node_id
         last = self._request
         if last is None or last.message is not message or last.to is not core.coordinator:

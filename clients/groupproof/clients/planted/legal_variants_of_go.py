@@ -38,7 +38,7 @@ _WAYS: Final = (
     way("connects-anew-for-each-generation", "Opens a new connection to the coordinator for each JoinGroup, and uses it for the membership that follows.",
         "kafka-go (nextGeneration)", connects_anew=True, rediscovers_each_rebalance=True),
     way("leaves-on-a-connection-of-its-own", "Says its LeaveGroup over a fresh connection.", "kafka-go (leaveGroup)", leaves_on_own_connection=True),
-    way("leaves-before-it-joins-anew", "Leaves the group after a SyncGroup that failed, and joins anew.", "kafka-go (run)", failed_rejoin="leaves"),
+    way("leaves-before-it-joins-anew", "Leaves the group after a SyncGroup that failed, and joins again as a new member.", "kafka-go (run)", failed_rejoin="leaves"),
     way("syncs-again-in-its-generation", "Sends its SyncGroup again, in its generation, to a coordinator that was not there.", "franz-go (handleCoordinatorReq)",
         failed_sync="syncs"),
     way("holds-commits-while-joining", "Holds a commit until it has joined and sends it in the new generation; holds a join until a commit is answered.",
@@ -58,7 +58,7 @@ _WAYS: Final = (
 )  # fmt: skip
 
 _CLIENTS: Final = (
-    way("as-kafka-go", "Does all of kafka-go's ways at once.", "kafka-go 0.4.51 with its subscription mended",
+    way("as-kafka-go", "Does all of kafka-go's ways at once.", "kafka-go 0.4.51 with its subscription fixed",
         connects_anew=True, rediscovers_each_rebalance=True, leaves_on_own_connection=True, failed_rejoin="leaves", own_settings=_CONSTANT,
         heartbeats="synced", joins_from="background", retry_factor=50.0, poll_deadline_factor=None, subscription_version=0, versions=_OLD,
         lacks=_NO_DEADLINE | {"static", "cooperative", "auto-commit", "commit-async", "resubscribe"},

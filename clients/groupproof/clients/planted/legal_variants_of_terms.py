@@ -29,14 +29,14 @@ _SETTINGS: Final = (
     _own("own-heartbeat-interval", "Sends a Heartbeat every 800 ms, whatever `subscribe` says.", "clients with a fixed timer", heartbeat_interval_ms=800),
     _own("own-poll-interval", "Lets its application take 5 min between two polls, whatever `subscribe` says.", "shims of clients that hide the setting",
          max_poll_interval_ms=300_000),
-    _own("no-poll-deadline", "Has no deadline for polls: its heartbeats go on whatever its application does.", "sarama, kafka-go, franz-go",
+    _own("no-poll-deadline", "Has no deadline for polls: its heartbeats continue whatever its application does.", "sarama, kafka-go, franz-go",
          lacks=_NO_DEADLINE, policy={"poll_deadline_factor": None}),
     _own("own-request-timeout", "Waits 30 s for any answer, whatever `subscribe` says.", "sarama (Net.ReadTimeout), kafkajs", request_timeout_ms=30_000),
     _own("own-short-request-timeout", "Waits 5 s for any answer but JoinGroup's, whatever `subscribe` says.", "kafka-go", request_timeout_ms=5_000),
     _own("own-metadata-age", "Asks for metadata every 5 min.", "java by default", metadata_max_age_ms=300_000),
-    _own("own-assignor", "Offers roundrobin alone, whatever `subscribe` says.", "kafkajs", lacks=_EAGER,
+    _own("own-assignor", "Offers only roundrobin, whatever `subscribe` says.", "kafkajs", lacks=_EAGER,
          assignors=["roundrobin"]),
-    _own("own-cooperative-assignor", "Offers cooperative-sticky alone, whatever `subscribe` says.", "franz-go by default", lacks=_EAGER,
+    _own("own-cooperative-assignor", "Offers only cooperative-sticky, whatever `subscribe` says.", "franz-go by default", lacks=_EAGER,
          assignors=["cooperative-sticky"]),
     _own("own-assignors", "Offers sticky and range, whatever `subscribe` says.", "clients with a fixed list", lacks=_EAGER,
          assignors=["sticky", "range"]),
@@ -89,7 +89,7 @@ _ONCE_MORE: Final = (
         "java (HeartbeatThread), librdkafka 2.15.1", heartbeats_between=1),
     Variant(
         name="joins-once-more-as-refused",
-        says="Joins once more with the id that a Heartbeat, SyncGroup or commit was refused for, and anew when JoinGroup refuses it as well.",
+        says="Joins once more with the id that a Heartbeat, SyncGroup or commit refused, and as a new member when JoinGroup refuses it too.",
         policy=Policy(
             overrides=(
                 Override(api=Api.HEARTBEAT, answers=(25,), effects=_REJOINS_AS_IT_IS),

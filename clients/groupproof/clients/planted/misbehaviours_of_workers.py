@@ -39,7 +39,7 @@ WORKERS: Final = (
     _bug("drops-a-job", "As leader, gives the last task to nobody.", "CONNECT-05"),
     _bug("gives-at-once", "As leader, gives what it takes from one worker to another in the same generation.", "CONNECT-06"),
     _bug("reassigns-at-once", "As leader, gives what a lost worker ran to the others at once.", "CONNECT-08"),
-    _bug("restarts-the-delay", "As leader, begins the scheduled rebalance delay anew with each rebalance.", "CONNECT-08"),
+    _bug("restarts-the-delay", "As leader, restarts the scheduled rebalance delay with each rebalance.", "CONNECT-08"),
     _bug("keeps-lost-jobs", "As leader, never gives out again what a lost worker ran.", "CONNECT-10"),
     _bug("shuffles-when-one-returns", "As leader, takes a task from a worker that stayed while it waits for another to return.", "CONNECT-10"),
     _bug("assigns-though-behind", "As leader, assigns by a configuration that another worker is beyond.", "CONNECT-11"),

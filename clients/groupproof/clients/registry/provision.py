@@ -83,7 +83,7 @@ def _release_must_exist(client: RegisteredClient) -> Iterator[None]:
         yield
     except NoSuchRelease as missing:
         if client.is_listed:
-            raise ProvisionError(f"{client} can't be had here: the package registry has no {missing} for this platform") from missing
+            raise ProvisionError(f"{client} is not available here: the package registry has no {missing} for this platform") from missing
         offered = f"; the registry's last are {', '.join(missing.offered[-3:])}" if missing.offered else ""
         near = ", ".join(nearest_releases(client))
         raise UnknownClient(f"{client.name} has no release {client.release}; the nearest known are {near}{offered}") from missing

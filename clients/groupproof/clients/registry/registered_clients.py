@@ -161,7 +161,7 @@ def resolve(subject: str) -> RegisteredClient:
     if not at:
         return client
     if client.default_release == INSTALLED:
-        raise UnknownClient(f"{client.name} is this project's own member and has no releases to choose from: say {client.name!r} alone")
+        raise UnknownClient(f"{client.name} is this project's own member and has no releases to choose from: use {client.name!r} alone")
     return _in_release(client, release)
 
 

@@ -232,7 +232,7 @@ async def _await_term(commands: trio.MemorySendChannel[str], task_status: trio.T
 
 
 @click.command()
-@click.option("--variant", help="Play a named deviation from the reference member.")
+@click.option("--variant", help="Run a named variant of the reference member.")
 @click.option("--seed", default=0, show_default=True, help="Seed of the member's random choices.")
 def main(variant: str | None, seed: int) -> None:
     """Speak the shim contract on stdin and stdout."""

@@ -321,7 +321,7 @@ class Connection:
             while (arrived := await self._inbox.get()) is not None:
                 if isinstance(arrived, ConnectionEnd):
                     raise arrived
-                assert isinstance(arrived, IncomingRequest), "only a connection in order takes requests up at once"
+                assert isinstance(arrived, IncomingRequest), "only a connection with requests in order processes them at once"
                 nursery.start_soon(self._guarded, partial(self._turn, arrived))
         self.end(self._end_reason, by="client")
 

@@ -24,7 +24,7 @@ Body = dict[str, Any]
 _DEFAULT_SOURCE: Final = 5
 _GROUP_SOURCE: Final = 8
 _INT: Final = 3
-_ONLY_GROUPS: Final = "groupproof keeps configs of groups alone (resource type 32)"
+_ONLY_GROUPS: Final = "groupproof stores only configs of groups (resource type 32)"
 
 
 def alter_configs(coordinators: Coordinators, body: Mapping[str, Any]) -> Body:
@@ -87,7 +87,7 @@ def _described(coordinators: Coordinators, resource: Mapping[str, Any]) -> Body:
     elif kind == ConfigResource.BROKER:
         entries = [_entry(key, value, _DEFAULT_SOURCE, is_read_only=True) for key, value in coordinators.settings.by_name().items()]
     else:
-        why = "The group name is empty." if kind == ConfigResource.GROUP else "groupproof tells configs of groups and brokers alone"
+        why = "The group name is empty." if kind == ConfigResource.GROUP else "groupproof returns only configs of groups and brokers"
         return {**_named(resource), "error_code": ErrorCode.INVALID_REQUEST.value, "error_message": why, "configs": ()}
     asked = resource.get("configuration_keys")
     return {

@@ -166,7 +166,7 @@ class Poller:
         await trio.lowlevel.wait_task_rescheduled(abort)
         if offer.error is not None:
             raise offer.error
-        assert offer.left is not None, "nobody is woken without a reason"
+        assert offer.left is not None, "a task is woken only with a reason"
         return offer.left
 
     def forget(self, fd: int) -> None:

@@ -68,12 +68,12 @@ class Engine:
         else:
             cell = (self._only or self._cells_for(group)).get((event.kind, state))
         if cell is None:
-            raise Unreachable(f"{event.kind.value} came up in {state_name(state)} of group {event.group_id!r}")
+            raise Unreachable(f"{event.kind.value} occurred in {state_name(state)} of group {event.group_id!r}")
         for rule in cell:
             if rule.guard(event):
                 self._perform(rule, event)
                 return rule.row
-        raise Unreachable(f"no row of {event.kind.value} in {state_name(state)} is for what came to group {event.group_id!r}")
+        raise Unreachable(f"no row of {event.kind.value} in {state_name(state)} matches the event of group {event.group_id!r}")
 
     def rules_of(self, event: Event) -> tuple[Rule, ...]:
         """Return the rows for an event in its group's current state, in their order; none where the event cannot occur."""
@@ -105,7 +105,7 @@ class Engine:
         group = self.groups.get(group_id)
         functions = self.tables.home.get(kind) if group is None else self.tables.functions[group.dialect]
         if functions is None:
-            raise Unreachable(f"{kind.value} came up, of which {self.profile.name} knows nothing")
+            raise Unreachable(f"{kind.value} occurred, which {self.profile.name} does not know")
         return functions.event(kind=kind, now_ms=now_ms, settings=self.settings, group_id=group_id, group=group)
 
     def answer_to(self, kind: EventKind, error: ErrorCode) -> ErrorCode:

@@ -81,7 +81,7 @@ def _by_version() -> Iterator[Variant]:
         for version in range(max(low, VERSIONS[api][0]), min(high, VERSIONS[api][1]) + 1):
             name = f"wrong/{api.title}-v{version}"
             yield Variant(
-                name=name, says=f"Answers to {api.title} v{version} tell something wrong.", breaks=("FIND-04",), line=changing(api, change, version)
+                name=name, says=f"Answers to {api.title} v{version} have a wrong field.", breaks=("FIND-04",), line=changing(api, change, version)
             )
 
 
@@ -106,27 +106,27 @@ def _fields() -> Iterator[Variant]:
     join, sync, describe = Api.JOIN_GROUP, Api.SYNC_GROUP, Api.DESCRIBE_GROUPS
     member = each_entry("members", lambda answer: {**answer, "member_metadata": b""})
     for name, says, breaks, api, change in (
-        ("leader-told-to-all", "Every member is told that it leads.", "JOIN-13", join, _own_as_leader),
-        ("leader-is-nobody", "The leader told is no member.", "JOIN-13", join, _set(leader="nobody")),
-        ("list-lacks-a-member", "The leader is not told of the last member.", "JOIN-14", join, _fewer("members")),
-        ("metadata-swapped", "The leader is told each member's metadata as another's.", "JOIN-15", join, _swapped),
-        ("metadata-lost", "The leader is told no metadata.", "JOIN-15", join, each_entry("members", lambda answer: {**answer, "metadata": b""})),
-        ("instances-not-listed", "The leader is not told the instances of the members.", "JOIN-15", join, each_entry("members", lambda answer: {**answer, "group_instance_id": None})),
+        ("leader-told-to-all", "Every member gets the answer that it leads.", "JOIN-13", join, _own_as_leader),
+        ("leader-is-nobody", "The leader in the answer is no member.", "JOIN-13", join, _set(leader="nobody")),
+        ("list-lacks-a-member", "The leader's answer lacks the last member.", "JOIN-14", join, _fewer("members")),
+        ("metadata-swapped", "The leader gets the metadata of each member under another member's id.", "JOIN-15", join, _swapped),
+        ("metadata-lost", "The leader gets no metadata.", "JOIN-15", join, each_entry("members", lambda answer: {**answer, "metadata": b""})),
+        ("instances-not-listed", "The leader does not get the instance ids of the members.", "JOIN-15", join, each_entry("members", lambda answer: {**answer, "group_instance_id": None})),
         ("protocol-not-told", "JoinGroup's answer names no protocol.", "JOIN-13", join, _set(protocol_name="")),
         ("assignment-lost", "SyncGroup's answer holds no assignment.", "SYNC-13", sync, _set(assignment=b"")),
         ("sync-names-nothing", "SyncGroup's answer names no protocol.", "SYNC-51", sync, _set(protocol_name=None)),
-        ("skips-no-assignment", "A leader that returns is not told to skip the assignment.", "TR-115", join, _set(skip_assignment=False)),
-        ("described-without-members", "DescribeGroups tells no members.", "INV-02", describe, _described(_set(members=()))),
-        ("described-without-metadata", "DescribeGroups tells no subscriptions.", "INV-02", describe, _described(member)),
-        ("described-without-protocol", "DescribeGroups tells no protocol.", "INV-02", describe, _described(_set(protocol_data="", protocol_type=""))),
-        ("states-not-listed", "ListGroups tells no states.", "INV-02", Api.LIST_GROUPS, each_entry("groups", _set(group_state=""))),
-        ("never-committed-is-zero", "An offset that was never committed is told as 0.", "TR-125", Api.OFFSET_FETCH,
+        ("skips-no-assignment", "The answer to a leader that returns does not say to skip the assignment.", "TR-115", join, _set(skip_assignment=False)),
+        ("described-without-members", "DescribeGroups returns no members.", "INV-02", describe, _described(_set(members=()))),
+        ("described-without-metadata", "DescribeGroups returns no subscriptions.", "INV-02", describe, _described(member)),
+        ("described-without-protocol", "DescribeGroups returns no protocol.", "INV-02", describe, _described(_set(protocol_data="", protocol_type=""))),
+        ("states-not-listed", "ListGroups returns no states.", "INV-02", Api.LIST_GROUPS, each_entry("groups", _set(group_state=""))),
+        ("never-committed-is-zero", "An offset that was never committed is returned as 0.", "TR-125", Api.OFFSET_FETCH,
          each_entry("groups", each_entry("topics", each_entry("partitions", lambda answer: {**answer, "committed_offset": max(0, answer["committed_offset"])})))),
-        ("fetched-without-metadata", "OffsetFetch tells no metadata.", "TR-125", Api.OFFSET_FETCH,
+        ("fetched-without-metadata", "OffsetFetch returns no metadata.", "TR-125", Api.OFFSET_FETCH,
          each_entry("groups", each_entry("topics", each_entry("partitions", _set(metadata=""))))),
         ("leaves-told-as-one", "The codes of a LeaveGroup's entries are all 0.", "LEAVE-51", Api.LEAVE_GROUP, each_entry("members", lambda answer: {**answer, "error_code": 0})),
-        ("keys-told-once", "FindCoordinator answers for its first key alone.", "FIND-03", Api.FIND_COORDINATOR, lambda answer: {**answer, "coordinators": answer["coordinators"][:1]}),
-        ("commits-refused-unseen", "A commit's errors are told as 0.", "TR-123", Api.OFFSET_COMMIT, each_entry("topics", each_entry("partitions", lambda answer: {**answer, "error_code": 0}))),
+        ("keys-told-once", "FindCoordinator answers only for its first key.", "FIND-03", Api.FIND_COORDINATOR, lambda answer: {**answer, "coordinators": answer["coordinators"][:1]}),
+        ("commits-refused-unseen", "A commit's errors are returned as 0.", "TR-123", Api.OFFSET_COMMIT, each_entry("topics", each_entry("partitions", lambda answer: {**answer, "error_code": 0}))),
     ):  # fmt: skip
         yield Variant(name=name, says=says, breaks=(breaks,), line=changing(api, change))
 
@@ -194,7 +194,7 @@ def _with_dead_port(arrived: IncomingRequest, answer: Body) -> Body:
 
 def _lines() -> Iterator[Variant]:
     for name, says, breaks, line in (
-        ("taken-up-at-once", "Requests behind a parked one of their connection are taken up at once.", "INV-08", ConnectionVariant(in_order=False)),
+        ("taken-up-at-once", "Requests behind a parked one of their connection are processed at once.", "INV-08", ConnectionVariant(in_order=False)),
         ("one-answer-at-a-time", "While one client does not take its answer, no other is answered.", "INV-08", ConnectionVariant(locks=True)),
         ("bad-frames-ignored", "A frame that cannot be read leaves its connection open, and silent.", "INV-10", ConnectionVariant(bad_frame="stays")),
         ("bad-frames-kill", "A frame that cannot be read ends all connections of the broker.", "INV-10", ConnectionVariant(bad_frame="dies")),
@@ -204,20 +204,20 @@ def _lines() -> Iterator[Variant]:
         ("heartbeats-answered-twice", "Heartbeat is answered twice.", "JOIN-34", ConnectionVariant(sends=_twice(Api.HEARTBEAT))),
         ("answers-cut-short", "The last byte of every answer is missing.", "JOIN-34", ConnectionVariant(sends=_one_byte_short)),
         ("heartbeats-answered-late", "Heartbeats are answered after four seconds.", "TR-118", _slow(Api.HEARTBEAT, 4.0)),
-        ("joins-answered-late", "The end of a join phase is told after four seconds.", "TR-046", _slow(Api.JOIN_GROUP, 4.0)),
+        ("joins-answered-late", "The end of a join phase is answered after four seconds.", "TR-046", _slow(Api.JOIN_GROUP, 4.0)),
         ("every-broker-coordinates", "Every broker names itself as the coordinator.", "FIND-03", ConnectionVariant(says=_by_every_broker_itself)),
         ("future-unanswered", "An ApiVersions of an unknown version is not answered.", "INV-10", ConnectionVariant(says=_future_unanswered)),
         ("empty-key-refused", "FindCoordinator refuses the empty key.", "FIND-01", ConnectionVariant(says=_empty_key_refused)),
-        ("throttles-for-ever", "Every answer tells the longest throttle time there is.", "COMMIT-22", _throttling(2**31 - 1)),
-        ("throttles-for-half-a-minute", "Every answer tells a throttle time of 30 s.", "COMMIT-22", _throttling(30_000)),
-        ("throttles-below-zero", "Every answer tells a throttle time of -1 ms.", "COMMIT-22", _throttling(-1)),
+        ("throttles-for-ever", "Every answer has the longest possible throttle time.", "COMMIT-22", _throttling(2**31 - 1)),
+        ("throttles-for-half-a-minute", "Every answer has a throttle time of 30 s.", "COMMIT-22", _throttling(30_000)),
+        ("throttles-below-zero", "Every answer has a throttle time of -1 ms.", "COMMIT-22", _throttling(-1)),
         (
             "fetches-tell-of-others",
-            "OffsetFetch tells another group's offsets beside those asked for.",
+            "OffsetFetch also returns another group's offsets.",
             "TRIG-12",
             ConnectionVariant(says=_with_another_group),
         ),
-        ("found-at-a-dead-port", "FindCoordinator tells a port at which nobody listens.", "FIND-04", ConnectionVariant(says=_with_dead_port)),
+        ("found-at-a-dead-port", "FindCoordinator returns a port on which nothing listens.", "FIND-04", ConnectionVariant(says=_with_dead_port)),
     ):
         yield Variant(name=name, says=says, breaks=(breaks,), line=line)
     yield Variant(name="joins-versions-lied", says="ApiVersions promises JoinGroup v9, which ends the connection.", breaks=("FIND-04",),

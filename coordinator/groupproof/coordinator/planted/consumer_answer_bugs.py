@@ -40,15 +40,15 @@ _UNKNOWN_TAKEN: Final = _of_partitions(_instead(ErrorCode.UNKNOWN_TOPIC_ID, Erro
 BUGS_OF_CONSUMER_ANSWERS: Final[tuple[Variant, ...]] = tuple(
     Variant(name=name, says=says, breaks=(breaks,), line=changing(api, change, version))
     for name, says, breaks, api, change, version in (
-        ("configs-accepted", "Settings of a group that are refused are told to be accepted.", "CGD-30", _CONFIGS,
+        ("configs-accepted", "Settings of a group that are refused are answered as accepted.", "CGD-30", _CONFIGS,
          each_entry("responses", _instead(None, ErrorCode.NONE)), None),
-        ("configs-refused", "Settings of a group that are accepted are told to be refused.", "CGD-29", _CONFIGS,
+        ("configs-refused", "Settings of a group that are accepted are answered as refused.", "CGD-29", _CONFIGS,
          each_entry("responses", _instead(ErrorCode.NONE, ErrorCode.INVALID_CONFIG)), None),
-        ("configs-told-otherwise", "DescribeConfigs tells other values than a group was given.", "CGD-29", Api.DESCRIBE_CONFIGS,
+        ("configs-told-otherwise", "DescribeConfigs returns other values than a group has.", "CGD-29", Api.DESCRIBE_CONFIGS,
          each_entry("results", _other_values), None),
-        ("wrong/OffsetCommit-v10", "Answers to OffsetCommit v10 tell something wrong.", "CGO-25", Api.OFFSET_COMMIT, _of_partitions(wrong_code), _BY_ID),
-        ("wrong/OffsetFetch-v10", "Answers to OffsetFetch v10 tell something wrong.", "CGO-38", Api.OFFSET_FETCH, _FETCHED, _BY_ID),
-        ("unknown-ids-committed", "Commits by the id of no topic are told to be taken.", "CGO-26", Api.OFFSET_COMMIT, _UNKNOWN_TAKEN, _BY_ID),
-        ("unknown-ids-fetched", "Fetches by the id of no topic are told an offset.", "CGO-39", Api.OFFSET_FETCH, each_entry("groups", _UNKNOWN_TAKEN), _BY_ID),
+        ("wrong/OffsetCommit-v10", "Answers to OffsetCommit v10 have a wrong field.", "CGO-25", Api.OFFSET_COMMIT, _of_partitions(wrong_code), _BY_ID),
+        ("wrong/OffsetFetch-v10", "Answers to OffsetFetch v10 have a wrong field.", "CGO-38", Api.OFFSET_FETCH, _FETCHED, _BY_ID),
+        ("unknown-ids-committed", "Commits with the id of no topic are answered as accepted.", "CGO-26", Api.OFFSET_COMMIT, _UNKNOWN_TAKEN, _BY_ID),
+        ("unknown-ids-fetched", "Fetches with the id of no topic get an offset.", "CGO-39", Api.OFFSET_FETCH, each_entry("groups", _UNKNOWN_TAKEN), _BY_ID),
     )
 )  # fmt: skip

@@ -177,6 +177,6 @@ BUGS_OF_TARGETS: Final[tuple[Variant, ...]] = (
     Variant(name="topics-of-others", says="A target gives a member a partition of a topic that it does not subscribe to.", breaks=("CGA-05",),
             choices=_others(_with(_give_unsubscribed), _with(_give_unsubscribed))),
     Variant(name="uniform-uneven", says="uniform gives one member more than its part.", breaks=("CGA-10",), choices=_others(uniform=_with(_favour_the_first))),
-    Variant(name="uniform-forgets", says="uniform deals anew each time, whoever had a partition.", breaks=("CGA-11",), choices=_others(uniform=_forget_who_had_what)),
+    Variant(name="uniform-forgets", says="uniform assigns everything again each time, whoever had a partition.", breaks=("CGA-11",), choices=_others(uniform=_forget_who_had_what)),
     Variant(name="range-torn", says="range gives members partitions that are no range.", breaks=("CGA-15",), choices=_others(range=_with(_tear_ranges))),
 )  # fmt: skip

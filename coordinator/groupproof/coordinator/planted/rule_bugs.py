@@ -156,7 +156,7 @@ def _effects() -> Iterator[Variant]:
          _then(counted, _leaders_protocol)),
         ("leader-changes-each-time", "The member that joined last leads, though the leader is still there.", "JOIN-06", counted,
          _then(counted, _last_joiner_leads)),
-        ("members-told-to-all", "Followers are told the members too.", "JOIN-14", Effect.ANSWER_JOINS, _answer_all_as_leaders),
+        ("members-told-to-all", "Followers get the members too.", "JOIN-14", Effect.ANSWER_JOINS, _answer_all_as_leaders),
         ("assignments-swapped", "Each member is given the assignment of the next.", "SYNC-13", Effect.ASSIGN, _assign_to(1)),
         ("one-assignment-for-all", "Every member is given the first assignment of the leader's list.", "SYNC-13", Effect.ASSIGN, _assign_first),
         ("assignments-stay", "A member that has an assignment keeps it.", "SYNC-13", Effect.ASSIGN, _keep_old_assignment),
@@ -219,17 +219,17 @@ def _guards() -> Iterator[Variant]:
         ("metadata-same-by-name", "Only the names of the protocols are compared, not their bytes.", "TR-112", Guard.METADATA_SAME, _same_names),
         ("metadata-same-in-any-order", "The order of the protocols is not compared.", "TR-112", Guard.METADATA_SAME, _same_set),
         ("metadata-same-with-one-more", "A protocol offered besides is not noticed.", "TR-112", Guard.METADATA_SAME, _no_new_protocol),
-        ("later-generation-accepted", "A generation later than the group's is taken for it.", "TR-119", Guard.OTHER_GENERATION,
+        ("later-generation-accepted", "A generation later than the group's counts as the group's.", "TR-119", Guard.OTHER_GENERATION,
          lambda event: event.generation < event.existing_group.generation),
-        ("earlier-generation-accepted", "A generation earlier than the group's is taken for it.", "TR-119", Guard.OTHER_GENERATION,
+        ("earlier-generation-accepted", "A generation earlier than the group's counts as the group's.", "TR-119", Guard.OTHER_GENERATION,
          lambda event: event.generation > event.existing_group.generation),
-        ("no-generation-accepted", "No generation is taken for the group's.", "TR-119", Guard.OTHER_GENERATION,
+        ("no-generation-accepted", "No generation counts as the group's.", "TR-119", Guard.OTHER_GENERATION,
          lambda event: event.generation >= 0 and GUARDS[Guard.OTHER_GENERATION](event)),
         ("id-required-of-all", "A member id is required of JoinGroup before v4 too.", "TR-022", Guard.MEMBER_ID_NEEDED,
          lambda event: not event.member_id and event.instance_id is None),
         ("id-never-required", "No newcomer is given a member id first.", "TR-022", Guard.MEMBER_ID_NEEDED, lambda _: False),
-        ("everyone-leads", "Every SyncGroup is taken for the leader's.", "TR-081", Guard.LEADER, lambda _: True),
-        ("nobody-leads", "No SyncGroup is taken for the leader's.", "TR-081", Guard.LEADER, lambda _: False),
+        ("everyone-leads", "Every SyncGroup counts as the leader's.", "TR-081", Guard.LEADER, lambda _: True),
+        ("nobody-leads", "No SyncGroup counts as the leader's.", "TR-081", Guard.LEADER, lambda _: False),
         ("fencing-forgotten", "An instance's old member id is not fenced.", "STATIC-10", Guard.FENCED, lambda _: False),
         ("protocols-of-one-suffice", "A member is admitted whose protocols only the newest member supports.", "JOIN-09", Guard.PROTOCOLS_UNFIT,
          lambda event: not event.join.protocols),
@@ -278,11 +278,11 @@ def _forgotten(kind: type[GroupResponse]) -> Callable[[Sequence[Output], Hashabl
 
 
 def _others() -> Iterator[Variant]:
-    yield Variant(name="list-unfiltered", says="ListGroups tells every group, whatever states and types are asked for.", breaks=("INV-02",),
+    yield Variant(name="list-unfiltered", says="ListGroups returns every group, whatever states and types are asked for.", breaks=("INV-02",),
                   forms={Form.LISTED: _listed_unfiltered})  # fmt: skip
     yield Variant(name="assignment-told-once", says="A second SyncGroup of a generation is answered without the assignment.", breaks=("TR-116",),
                   forms={Form.OWN_ASSIGNMENT: _own_assignment_lost})  # fmt: skip
-    yield Variant(name="list-told-once", says="A leader that joins again unchanged is not told the members.", breaks=("TR-086",),
+    yield Variant(name="list-told-once", says="A leader that joins again unchanged does not get the members.", breaks=("TR-086",),
                   forms={Form.CURRENT_GENERATION: _without_list})  # fmt: skip
     yield Variant(name="same-member-ids", says="Two members of one client id get the same member id.", breaks=("JOIN-03",), choices=_SameIds)
     yield Variant(name="parked-joins-forgotten", says="A JoinGroup that was parked is never answered.", breaks=("TR-046",),

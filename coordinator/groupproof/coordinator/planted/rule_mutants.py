@@ -62,7 +62,7 @@ def _mutants_of(table: Table, kind: EventKind, state: State, row: Row, cell: tup
     elif row.effects or row.after or (row.answer is not None and kind is not ClassicEvent.LEAVE_ENTRY):
         answer = row.answer if kind is ClassicEvent.LEAVE_ENTRY else None
         yield made(
-            f"gone/{where}", f"Nothing is done, and nothing said, by the rule {where}.", replace(row, answer=answer, effects=(), then=None, after=())
+            f"gone/{where}", f"The rule {where} does nothing and answers nothing.", replace(row, answer=answer, effects=(), then=None, after=())
         )
     if kind in dialect.requests or kind is ClassicEvent.LEAVE_ENTRY:
         yield made(f"code/{where}", f"The rule {where} answers another code.", replace(row, answer=_other(row.answer)))

@@ -25,18 +25,28 @@ WIDTH = 110
 @click.command(name="diff", short_help="Compare two coordinators, or two clients, by the same schedules.")
 @click.argument("first")
 @click.argument("second")
-@click.option("--only", metavar="PATTERN", multiple=True, help="Take cases by case or requirement id, prefix or glob; repeatable.")
-@click.option("--skip", metavar="PATTERN", multiple=True, help="Leave cases out, by the same; repeatable.")
+@click.option("--only", metavar="PATTERN", multiple=True, help="Select cases by case or requirement id, prefix or glob; repeatable.")
+@click.option("--skip", metavar="PATTERN", multiple=True, help="Exclude cases, in the same way; repeatable.")
 @click.option(
-    "--steps", type=click.IntRange(min=0), metavar="N", default=0, show_default=True, help="Compare by generated histories too, of about N requests."
+    "--steps",
+    type=click.IntRange(min=0),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="Also compare with generated histories of about N requests.",
 )
 @click.option("--seed", type=seed_of, metavar="N", default="1", show_default=True, help="The same seed gives the same generated histories.")
 @click.option(
-    "--jobs", type=click.IntRange(min=1), metavar="N", help="How many schedules go side by side.  [default: 40, of clients as many as they bear]"
+    "--jobs", type=click.IntRange(min=1), metavar="N", help="How many schedules run side by side.  [default: 40; for clients their own limit]"
 )
-@click.option("--profile", metavar="P", help="The release that groupproof plays.  [default: that of the other subject; to clients the newest]")
 @click.option(
-    "--properties", type=click.Path(path_type=Path), metavar="FILE", help="How to reach HOST:PORT (TLS, SASL), in the form of Kafka's own clients."
+    "--profile", metavar="P", help="The release whose rules groupproof uses.  [default: the release of the other subject; for clients the newest]"
+)
+@click.option(
+    "--properties",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The client.properties to connect to HOST:PORT (TLS, SASL), as for Kafka's own clients.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the divergences in full as JSON on stdout, and nothing else there.")
 def command(first: str, second: str, **options: Any) -> int:

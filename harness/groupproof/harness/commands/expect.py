@@ -16,11 +16,11 @@ group = Group("expect", {"update": "groupproof.harness.commands.expect:update"},
 @click.command()
 @click.argument("report", type=click.Path(path_type=Path))
 @click.option("--file", type=click.Path(path_type=Path), metavar="FILE", help="The expectations file.  [default: that of the registered client]")
-@click.option("--reason", metavar="TEXT", help="Why the new failures are known.  [default: what was observed of each]")
-@click.option("--url", metavar="URL", help="Where one can read about the new failures.")
+@click.option("--reason", metavar="TEXT", help="The reason of the new known failures.  [default: the observation of each failure]")
+@click.option("--url", metavar="URL", help="A page about the new failures.")
 @click.option("--findings", metavar="PATH", help="The same, as a page in the repository.")
-@click.option("--releases", metavar="SPEC", help="The releases that the new failures are known of, such as >=2.0,<3.0.  [default: the run's]")
-@click.option("--dry-run", is_flag=True, help="Tell what would change, and change nothing.")
+@click.option("--releases", metavar="SPEC", help="The releases of the new known failures, such as >=2.0,<3.0.  [default: the run's release]")
+@click.option("--dry-run", is_flag=True, help="Print what would change, and change nothing.")
 def update(*, report: Path, file: Path | None, reason: str | None, url: str | None, findings: str | None, releases: str | None, dry_run: bool) -> int:
     """Bring the known failures up to date with the run in REPORT, a folder that certify wrote.
 
@@ -52,4 +52,4 @@ def _shipped(name: str) -> Path:
     try:
         return resolve(name).expectations
     except UnknownClient as error:
-        raise WrongUsage(f"{name} is not registered, so that no file ships for it; name yours with --file") from error
+        raise WrongUsage(f"{name} is not registered, so no file ships for it; give yours with --file") from error

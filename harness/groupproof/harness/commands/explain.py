@@ -21,7 +21,7 @@ _WIDTH = 110
 @click.command(name="explain", short_help="Explain one of them in full, with its source.")
 @click.argument("name", metavar="[ID]", required=False)
 @click.option("--profile", "one", metavar="PROFILE", help="The release whose table to show; with --against: the profile to compare.")
-@click.option("--against", "other", metavar="PROFILE", help="Tell what this profile does otherwise.")
+@click.option("--against", "other", metavar="PROFILE", help="Print the differences of this profile.")
 def command(name: str | None, one: str | None, other: str | None) -> int:
     """Explain one case, requirement, profile or subject: what it asks, where that was read, and what judges it.
 

@@ -31,24 +31,27 @@ UNDECIDED = 2
 
 @click.command()
 @click.argument("subject")
-@click.option("--profile", metavar="P", help="The broker release by whose rules it is judged.  [default: the subject's own]")
-@click.option("--steps", type=click.IntRange(min=1), metavar="N", default=1_000, show_default=True, help="How many requests are to be answered.")
+@click.option("--profile", metavar="P", help="The broker release whose rules judge it.  [default: the subject's own]")
+@click.option("--steps", type=click.IntRange(min=1), metavar="N", default=1_000, show_default=True, help="How many requests the subject must answer.")
 @click.option("--length", type=click.IntRange(min=2, max=200), metavar="N", default=25, show_default=True, help="How many requests a history has.")
 @click.option(
-    "--dialect", metavar="D", help="Draw histories of this dialect, such as consumer, and some of all.  [default: all that the profile speaks]"
+    "--dialect",
+    metavar="D",
+    help="Draw only histories of this dialect, such as consumer, and some of all dialects.  [default: all dialects of the profile]",
 )
 @click.option("--seed", type=seed_of, metavar="N", default="1", show_default=True, help="The same seed gives the same histories.")
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", default=40, show_default=True, help="How many histories go side by side.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="The longest a history may take.  [default: 120]")
-@click.option("--goes-on", is_flag=True, help="Go on after a divergence, to find those of other rules.")
-@click.option("--frames", is_flag=True, help="Print the frames of a divergence too.")
-@click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Where schedules and traces go.  [default: fuzz/NAME]")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", default=40, show_default=True, help="How many histories run side by side.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="The maximum time for a history.  [default: 120]")
+@click.option("--goes-on", is_flag=True, help="Continue after a divergence, to find divergences from other rules.")
+@click.option("--frames", is_flag=True, help="Also print the frames of a divergence.")
+@click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="The folder for schedules and traces.  [default: fuzz/NAME]")
 @click.option(
-    "--properties", type=click.Path(path_type=Path), metavar="FILE", help="How to reach HOST:PORT (TLS, SASL), in the form of Kafka's own clients."
+    "--properties",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The client.properties to connect to HOST:PORT (TLS, SASL), as for Kafka's own clients.",
 )
-@click.option(
-    "--group-prefix", default="groupproof-", show_default=True, metavar="P", help="How the names of all groups and topics begin that are made."
-)
+@click.option("--group-prefix", default="groupproof-", show_default=True, metavar="P", help="The prefix of all groups and topics that are created.")
 @SET
 def coordinator(subject: str, **options: Any) -> int:
     """Send generated histories to SUBJECT, as `certify coordinator` takes it, and hold every answer against the release's rules.

@@ -37,23 +37,33 @@ def seconds_of(value: str) -> float:
 
 @click.command(cls=ProgramCommand)
 @click.argument("subject", required=False)
-@click.option("--max-time", type=seconds_of, metavar="T", default="10m", show_default=True, help="How long plans are tried, such as 90s or 10m.")
+@click.option("--max-time", type=seconds_of, metavar="T", default="10m", show_default=True, help="How long to try plans, such as 90s or 10m.")
 @click.option("--dialect", metavar="D", help="Draw plans of this dialect, such as consumer.  [default: that of every client]")
-@click.option("--plans", type=click.IntRange(min=1), metavar="N", help="Try no more plans than that.")
-@click.option("--shrink-time", type=seconds_of, metavar="T", default="10m", show_default=True, help="How long the finds are made small after that.")
-@click.option("--profile", metavar="P", default=NEWEST_PROFILE, show_default=True, help="The broker release that the reference coordinator plays.")
+@click.option("--plans", type=click.IntRange(min=1), metavar="N", help="The maximum number of plans.")
+@click.option(
+    "--shrink-time", type=seconds_of, metavar="T", default="10m", show_default=True, help="How long to shrink the failing plans after that."
+)
+@click.option(
+    "--profile", metavar="P", default=NEWEST_PROFILE, show_default=True, help="The broker release whose rules the reference coordinator uses."
+)
 @click.option("--seed", type=seed_of, metavar="N", default="1", show_default=True, help="The same seed draws the same plans.")
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="How many plans go side by side at most.  [default: by the client's weight]")
-@click.option("--members", type=click.IntRange(1, 3), metavar="N", default=3, show_default=True, help="How many members a plan has at most.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="The longest a plan's steps may take.  [default: 120]")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="How many plans run side by side at most.  [default: by the client's weight]")
+@click.option("--members", type=click.IntRange(1, 3), metavar="N", default=3, show_default=True, help="The maximum number of members in a plan.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="The maximum time for the steps of a plan.  [default: 120]")
 @click.option(
-    "--goes-on/--first-only", default=True, show_default=True, help="Go on after a find, to meet other kinds of failure, or end at the first."
+    "--goes-on/--first-only",
+    default=True,
+    show_default=True,
+    help="Continue after a failure, to find other kinds of failures, or end at the first one.",
 )
 @click.option(
-    "--expect", type=click.Path(path_type=Path), metavar="FILE", help="Known failures, in place of those that ship with a registered client."
+    "--expect",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A file of known failures. It replaces the file that ships with a registered client.",
 )
-@click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Where schedules and traces go.  [default: fuzz/NAME]")
-@click.option("--shim-level", type=click.Choice(["0", "1"]), help="How a program is spoken to, as for certify.  [default: 1]")
+@click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="The folder for schedules and traces.  [default: fuzz/NAME]")
+@click.option("--shim-level", type=click.Choice(["0", "1"]), help="The shim level of a program, as in certify.  [default: 1]")
 @click.option("--bind", default="127.0.0.1", show_default=True, metavar="HOST", help="Where the coordinators listen.")
 @click.option("--advertise", metavar="HOST", help="The host that clients connect to, when that differs (containers).")
 @click.pass_context

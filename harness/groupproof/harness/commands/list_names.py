@@ -15,16 +15,16 @@ Row = Mapping[str, Any]
 
 @click.command(name="list", short_help="List cases, requirements, profiles and other names.")
 @click.argument("kind", type=click.Choice(["cases", "requirements", "profiles", "clients", "subjects", "incidents"]), default="cases")
-@click.option("--only", metavar="PATTERN", multiple=True, help="Show what matches: an id or name, a prefix or a glob; repeatable.")
-@click.option("--skip", metavar="PATTERN", multiple=True, help="Leave out what matches; repeatable.")
+@click.option("--only", metavar="PATTERN", multiple=True, help="Show only matches of an id or name, a prefix or a glob; repeatable.")
+@click.option("--skip", metavar="PATTERN", multiple=True, help="Exclude matches; repeatable.")
 @click.option("--side", type=click.Choice(["client", "coordinator"]), help="Show cases or subjects of one side.  [default: both]")
-@click.option("--level", type=click.Choice(["must", "should", "info"]), default="info", show_default=True, help="The mildest level to show.")
+@click.option("--level", type=click.Choice(["must", "should", "info"]), default="info", show_default=True, help="The lowest level to show.")
 @click.option(
     "--coverage",
     is_flag=True,
-    help="Tell instead how many requirements have a witness among the tests, how many a case judges in a subject, and why not the others.",
+    help="Instead, print how many requirements have a witness among the tests, how many a case judges in a subject, and why the others are not judged.",
 )
-@click.option("--outdated", is_flag=True, help="Show the subjects of which the package registry has a newer release than is registered; it is asked.")
+@click.option("--outdated", is_flag=True, help="Show the subjects that have a newer release in the package registry; this asks the registry.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     kind: str, only: tuple[str, ...], skip: tuple[str, ...], level: str, *, side: str | None, coverage: bool, outdated: bool, as_json: bool

@@ -25,15 +25,15 @@ _INTERRUPTED = 130
 
 
 @click.command(name="museum", short_help="Run known bugs of released clients and coordinators.")
-@click.option("--only", metavar="PATTERN", multiple=True, help="Take rows by name, client, coordinator or case, prefix or glob; repeatable.")
-@click.option("--list", "lists", is_flag=True, help="Print the rows, and run nothing.")
-@click.option("--rows", type=click.Path(path_type=Path), metavar="FILE", help="Rows of another file than the one that ships.")
+@click.option("--only", metavar="PATTERN", multiple=True, help="Select rows by name, client, coordinator or case, prefix or glob; repeatable.")
+@click.option("--list", "lists", is_flag=True, help="Print the rows and run nothing.")
+@click.option("--rows", type=click.Path(path_type=Path), metavar="FILE", help="A file of rows, in place of the one that ships.")
 @click.option("--seed", type=seed_of, metavar="N", default="1", show_default=True, help="The same seed gives the same schedule.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="How many cases run side by side.  [default: by the client's weight]")
 @click.option(
-    "--output", type=click.Path(path_type=Path), default=Path("reports/museum"), show_default=True, metavar="DIR", help="Where the reports go."
+    "--output", type=click.Path(path_type=Path), default=Path("reports/museum"), show_default=True, metavar="DIR", help="The folder for the reports."
 )
-@click.option("--anew", is_flag=True, help="Run again what an earlier call in the same DIR has decided.")
+@click.option("--anew", is_flag=True, help="Run all rows again, also the rows that an earlier call in the same DIR has decided.")
 @click.option("--json", "as_json", is_flag=True, help="Print museum.json on stdout, and nothing else there.")
 def command(
     only: tuple[str, ...], *, lists: bool, rows: Path | None, seed: int, jobs: int | None, output: Path, anew: bool, as_json: bool

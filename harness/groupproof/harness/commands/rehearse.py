@@ -24,14 +24,12 @@ _TOO_LONG: Final = 1
 
 @click.command(name="rehearse", short_help="Your own settings through restarts, losses and pauses.")
 @click.argument("file", metavar="FILE", required=False, type=click.Path(path_type=Path))
-@click.option(
-    "--incident", metavar="NAME", help="Let a public incident happen instead, as it was and with its remedy; `list incidents` has the names."
-)
-@click.option("--only", multiple=True, metavar="EXERCISE", help="Do this exercise alone; repeatable.")
-@click.option("--profile", metavar="P", default=NEWEST_PROFILE, show_default=True, help="The broker release to play.")
+@click.option("--incident", metavar="NAME", help="Rehearse a public incident instead, as it was and with its remedy; `list incidents` has the names.")
+@click.option("--only", multiple=True, metavar="EXERCISE", help="Run only this exercise; repeatable.")
+@click.option("--profile", metavar="P", default=NEWEST_PROFILE, show_default=True, help="The broker release whose rules to use.")
 @click.option("--seed", type=seed_of, metavar="N", default="1", show_default=True, help="The same seed gives the same figures.")
 @click.option("--advice/--no-advice", "advises", default=True, show_default=True, help="Try other settings, and print those that measure better.")
-@click.option("--unowned-max", type=duration_of, metavar="TIME", help="End with 1 if a partition is without an owner for longer in an exercise.")
+@click.option("--unowned-max", type=duration_of, metavar="TIME", help="Exit with 1 if a partition has no owner for longer than this in an exercise.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON on stdout, and nothing else there.")
 def command(
     file: Path | None, incident: str | None, only: tuple[str, ...], profile: str, seed: int, *, advises: bool, unowned_max: int | None, as_json: bool

@@ -28,11 +28,13 @@ _SCENARIO = "chaos/"
 @click.command(name="replay", cls=ProgramCommand, short_help="Run a recorded schedule again.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("subject", required=False)
-@click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Write a report of this one case there.")
+@click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="The folder for a report of this one case.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on stdout, and nothing else there.")
-@click.option("--hold", is_flag=True, help="Print the shim's command line, stop the timers and wait for a person with a debugger.")
-@click.option("--shim-level", type=click.Choice(["0", "1"]), help="How a program is spoken to, as for certify.  [default: 1]")
-@click.option("--engine", type=click.Choice(["simulator", "trio", "sockets"]), help="Who carries a simulation's schedule out.  [default: simulator]")
+@click.option("--hold", is_flag=True, help="Print the shim's command line, stop the timers and wait for a debugger.")
+@click.option("--shim-level", type=click.Choice(["0", "1"]), help="The shim level of a program, as in certify.  [default: 1]")
+@click.option(
+    "--engine", type=click.Choice(["simulator", "trio", "sockets"]), help="The engine that runs the schedule of a simulation.  [default: simulator]"
+)
 @click.option("--bind", default="127.0.0.1", show_default=True, metavar="HOST", help="Where the coordinators listen.")
 @click.option("--advertise", metavar="HOST", help="The host that clients connect to, when that differs (containers).")
 @click.pass_context
@@ -58,7 +60,7 @@ def _simulated(file: Path, subject: str | None, program: tuple[str, ...], engine
     from groupproof.harness.commands.work.simulations import replayed
 
     if subject is not None or program:
-        raise click.UsageError("the schedule is a simulation's: the reference takes both sides of it, and no other subject can")
+        raise click.UsageError("the schedule is of a simulation: only the reference can run it, on both sides")
     return replayed(file, output, engine, as_json=as_json)
 
 
@@ -88,7 +90,7 @@ def _replay(
     console = Console(stderr=True)
     if schedule.case.startswith(_SCENARIO):
         if hold:
-            raise click.UsageError("the schedule is a scenario's, in which time cannot be stopped; leave --hold out")
+            raise click.UsageError("the schedule is of a scenario, in which time cannot be stopped; leave --hold out")
         outcome = _of_scenario(schedule, subject, program, shim_level, lambda line: console.print(line, markup=False, highlight=False))
         return _print_outcome(schedule, outcome, file, output, as_json=as_json)
     case = schedule.as_case()

@@ -17,12 +17,18 @@ __all__ = ["command"]
 
 @click.command(name="report", short_help="Merge runs into a matrix or a history; join shards.")
 @click.argument("dirs", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--output", type=click.Path(path_type=Path), default=Path("reports"), show_default=True, metavar="DIR", help="Where the pages go.")
-@click.option("--history", is_flag=True, help="Write history.html instead: each subject's releases in their order, and when each case moved.")
-@click.option("--newest", is_flag=True, help="Of each subject show the newest release alone; of two runs of it the later one.")
-@click.option("--differences", is_flag=True, help="Write nothing: print the cases whose verdicts differ between the runs. 1 says that some do.")
 @click.option(
-    "--baseline", type=click.Path(path_type=Path), metavar="REPORT", help="Hold the joined shards against an earlier report.json, as certify does."
+    "--output", type=click.Path(path_type=Path), default=Path("reports"), show_default=True, metavar="DIR", help="The folder for the pages."
+)
+@click.option(
+    "--history", is_flag=True, help="Write history.html instead: the releases of each subject in order, and when the verdict of each case changed."
+)
+@click.option("--newest", is_flag=True, help="Show only the newest release of each subject, and only the later of two runs of one release.")
+@click.option(
+    "--differences", is_flag=True, help="Write nothing: print the cases whose verdicts differ between the runs. The exit code is 1 if there are any."
+)
+@click.option(
+    "--baseline", type=click.Path(path_type=Path), metavar="REPORT", help="Compare the joined shards with an earlier report.json, as certify does."
 )
 def command(dirs: tuple[Path, ...], output: Path, *, history: bool, newest: bool, differences: bool, baseline: Path | None) -> int:
     """Merge the reports in the folders DIR into one matrix, cases by subjects: matrix.html, and matrix.json for programs.
@@ -41,7 +47,7 @@ def command(dirs: tuple[Path, ...], output: Path, *, history: bool, newest: bool
         return _print_differences([report for _, report in named])
     sets = sets_of(named)
     if baseline is not None and len(sets) != 1:
-        raise click.UsageError("--baseline is for the shards of one run; certify takes it for a run that is whole")
+        raise click.UsageError("--baseline is for the shards of one run; for a whole run use it with certify")
     joined = [_joined(set_, output, baseline) for set_ in sets]
     whole = [*(folder for folder, _ in joined), *dict.fromkeys(path for path, report in named if not is_shard(report))]
     if history:
@@ -108,7 +114,7 @@ def _against(run: RunSummary, path: Path) -> RunSummary:
 
     baseline, catalogue = Baseline.of(read_report(path), str(path)), cases_of(run.subject.side, run.subject.capabilities, run.suite.profile)
     if baseline.side != run.subject.side:
-        raise WrongUsage(f"{path} is the report of a {baseline.side}, and tells nothing of a {run.subject.side}; name one of the same side")
+        raise WrongUsage(f"{path} is the report of a {baseline.side}, and has nothing about a {run.subject.side}; name one of the same side")
     wanted = RunScope(level=run.run.level, existing=frozenset(case.id for case in catalogue), selected=frozenset(case.id for case in run.selected))
     return held_against(run, baseline, wanted, catalogue)
 

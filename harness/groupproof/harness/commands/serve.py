@@ -49,11 +49,13 @@ def _denial(value: str) -> Denial:
 
 
 @click.command(name="serve", short_help="Serve the reference coordinator; judge what connects.")
-@click.option("--judge", is_flag=True, help="Judge what connects, group by group, and report on exit.")
-@click.option("--profile", metavar="P", default=NEWEST_PROFILE, show_default=True, help="The broker release to play.")
-@click.option("--reading", metavar="NAME", help="With a profile of DataLink: follow its design's text where the code does otherwise.")
-@click.option("--brokers", type=click.IntRange(1, 100), default=2, show_default=True, help="How many brokers, each on a port of its own.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The first broker's port, the others follow it.  [default: free ones]")
+@click.option("--judge", is_flag=True, help="Judge the clients that connect, group by group, and write a report on exit.")
+@click.option("--profile", metavar="P", default=NEWEST_PROFILE, show_default=True, help="The broker release whose rules to use.")
+@click.option("--reading", metavar="NAME", help="With a profile of DataLink: follow the text of its design at a point where the code differs.")
+@click.option("--brokers", type=click.IntRange(1, 100), default=2, show_default=True, help="The number of brokers, each on its own port.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, help="The port of the first broker; the others use the next ones.  [default: free ports]"
+)
 @click.option("--bind", default="127.0.0.1", show_default=True, metavar="HOST", help="Where to listen.")
 @click.option("--advertise", metavar="HOST", help="The host that clients connect to, when that differs (containers).")
 @click.option(
@@ -69,7 +71,7 @@ def _denial(value: str) -> Denial:
     "--load",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="FOLDER",
-    help="Begin with the groups and commits of segments of __consumer_offsets that were copied from a broker's disk.",
+    help="Start with the groups and commits of segments of __consumer_offsets that were copied from a broker's disk.",
 )
 @click.option("--set", "settings", type=_setting, metavar="NAME=VALUE", multiple=True, help="A broker setting by Kafka's own name; repeatable.")
 @click.option(
@@ -78,11 +80,11 @@ def _denial(value: str) -> Denial:
     type=_denial,
     metavar="'OPERATION RESOURCE NAME'",
     multiple=True,
-    help="What clients may not do: READ, DESCRIBE or DELETE of a group, READ or DESCRIBE of a topic, such as 'READ group g'; with client=ID at its end one "
-    "client may not; repeatable.",
+    help="Deny an operation: READ, DESCRIBE or DELETE of a group, READ or DESCRIBE of a topic, such as 'READ group g'. With client=ID at its end it is denied "
+    "only to this client; repeatable.",
 )
-@click.option("--seed", type=seed_of, metavar="N", default="1", show_default=True, help="Of the member ids that are given.")
-@click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Where the report goes.  [default: reports/serve]")
+@click.option("--seed", type=seed_of, metavar="N", default="1", show_default=True, help="The seed of the member ids.")
+@click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="The folder for the report.  [default: reports/serve]")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on stdout, and nothing else there.")
 def command(*, judge: bool, output: Path | None, as_json: bool, **options: Any) -> int:
     """Serve the reference coordinator until Ctrl-C.

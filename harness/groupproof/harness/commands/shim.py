@@ -23,7 +23,10 @@ group = Group(
 @click.command(cls=ProgramCommand)
 @click.argument("subject", required=False)
 @click.option(
-    "--output", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Keep the trace there: what was said, and the frames."
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="The folder for the trace: the commands, the answers and the frames.",
 )
 @click.pass_context
 def check(ctx: click.Context, /, subject: str | None, output: Path | None) -> int:

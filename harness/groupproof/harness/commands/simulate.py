@@ -44,25 +44,25 @@ def _faults(value: str) -> tuple[str, ...] | str:
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="How many processes run seeds.  [default: one for each core]")
 @click.option("--members", type=click.IntRange(1, 100_000), default=10, show_default=True, help="How many members the group has.")
 @click.option(
-    "--duration", type=duration_of, metavar="TIME", default="10m", show_default=True, help="How long faults come, in virtual time: 30s, 10m, 2h."
+    "--duration", type=duration_of, metavar="TIME", default="10m", show_default=True, help="How long faults happen, in virtual time: 30s, 10m, 2h."
 )
-@click.option("--profile", metavar="P", default=NEWEST_PROFILE, show_default=True, help="The broker release to play.")
-@click.option("--dialect", metavar="NAME", help="What the members speak.  [default: the first dialect of the profile]")
+@click.option("--profile", metavar="P", default=NEWEST_PROFILE, show_default=True, help="The broker release whose rules to use.")
+@click.option("--dialect", metavar="NAME", help="The dialect of the members.  [default: the first dialect of the profile]")
 @click.option("--faults", type=_faults, metavar="KINDS", default="swarm", show_default=True,
-              help="swarm: some kinds, drawn from the seed; none; or kinds, separated by commas.")  # fmt: skip
-@click.option("--brokers", type=click.IntRange(1, 100), default=3, show_default=True, help="How many brokers there are.")
+              help="swarm (some kinds, drawn from the seed), none, or kinds separated by commas.")  # fmt: skip
+@click.option("--brokers", type=click.IntRange(1, 100), default=3, show_default=True, help="The number of brokers.")
 @click.option("--static", "static_members", type=click.IntRange(min=0), metavar="N", help="How many members are static.  [default: drawn, or none]")
-@click.option("--assignor", "assignors", multiple=True, metavar="NAME", help="What members assign by; repeatable.  [default: drawn, or range]")
+@click.option("--assignor", "assignors", multiple=True, metavar="NAME", help="An assignor of the members; repeatable.  [default: drawn, or range]")
 @click.option("--session-timeout", type=duration_of, metavar="TIME", help="The members' session.timeout.ms.  [default: drawn, or 45s]")
 @click.option("--max-poll-interval", type=duration_of, metavar="TIME", help="The members' max.poll.interval.ms.  [default: drawn, or 5m]")
-@click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Write the schedule, the trace and a picture of the run there.")
+@click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="The folder for the schedule, the trace and a picture of the run.")
 @click.option(
     "--observations", type=click.Path(path_type=Path), metavar="DIR",
-    help="Write what is seen of each of --seeds there, as a trace in Parquet, a piece for each; those that are there stay.",
+    help="The folder for the observations of each of --seeds, as a trace in Parquet, one file for each seed; existing files stay.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON on stdout, and nothing else there.")
-@click.option("--coordinator-variant", metavar="NAME", hidden=True, help="Plant a bug, or another legal behaviour, in the coordinator.")
-@click.option("--member-variant", metavar="NAME", hidden=True, help="Plant a bug, or another legal behaviour, in every member.")
+@click.option("--coordinator-variant", metavar="NAME", hidden=True, help="Put a planted bug, or a legal variant, into the coordinator.")
+@click.option("--member-variant", metavar="NAME", hidden=True, help="Put a planted bug, or a legal variant, into every member.")
 def command(
     *, seeds: range | None, jobs: int | None, duration: int, session_timeout: int | None, max_poll_interval: int | None, assignors: tuple[str, ...],
     output: Path | None, observations: Path | None, as_json: bool, **options: Any,

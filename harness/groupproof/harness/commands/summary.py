@@ -18,7 +18,7 @@ __all__ = ["command"]
     type=click.Path(path_type=Path),
     metavar="FILE",
     envvar="GITHUB_STEP_SUMMARY",
-    help="Append it to this file as well.  [default: $GITHUB_STEP_SUMMARY, where that is set]",
+    help="Also append it to this file.  [default: $GITHUB_STEP_SUMMARY, if it is set]",
 )
 def command(reports: tuple[Path, ...], append: Path | None) -> int:
     """Print what came out of each REPORT, a folder that certify wrote or its report.json, as Markdown."""

@@ -14,20 +14,27 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command(name="tap", short_help="Record, strike, judge what passes to a broker.")
-@click.option("--upstream", metavar="HOST:PORT[,…]", required=True, help="The brokers behind the tap; the others are learned from these.")
-@click.option("--judge", is_flag=True, help="Judge the clients, and where their whole history was seen the coordinator, and report on exit.")
-@click.option("--profile", metavar="P", help="The upstream's release.  [default: the newest that its ApiVersions match]")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The first broker's port, the others follow it.  [default: free ones]")
+@click.command(name="tap", short_help="Record and judge what passes to a broker, and inject faults.")
+@click.option("--upstream", metavar="HOST:PORT[,…]", required=True, help="Some brokers behind the tap; the tap learns the others from these.")
+@click.option(
+    "--judge", is_flag=True, help="Judge the clients, and also the coordinator if the whole history was observed, and write a report on exit."
+)
+@click.option("--profile", metavar="P", help="The release of the upstream.  [default: the newest release that matches its ApiVersions]")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, help="The port of the first broker; the others use the next ones.  [default: free ports]"
+)
 @click.option("--bind", default="127.0.0.1", show_default=True, metavar="HOST", help="Where to listen.")
 @click.option("--advertise", metavar="HOST", help="The host that clients connect to, when that differs (containers).")
 @click.option(
-    "--properties", type=click.Path(path_type=Path), metavar="FILE", help="How to reach the upstream (TLS, SASL), as Kafka's own clients have it."
+    "--properties",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The client.properties to connect to the upstream (TLS, SASL), as for Kafka's own clients.",
 )
 @click.option(
     "--fault", "faults", metavar="FILE|WORDS", multiple=True, help="A fault: a JSON file, or words as in Heartbeat,nth=3,answer=27; repeatable."
 )
-@click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Where trace and report go.  [default: reports/tap]")
+@click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="The folder for trace and report.  [default: reports/tap]")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on stdout, and nothing else there.")
 def command(
     *,

@@ -37,13 +37,13 @@ group = Group(
     type=click.Choice(["process", "spark"]),
     default="process",
     show_default=True,
-    help="Judge here, or by a Spark job; the verdicts are the same.",
+    help="Judge in this process or with a Spark job; the verdicts are the same.",
 )
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
     metavar="N",
-    help="How many processes judge files, and runs of Parquet that lie apart in them.  [default: 1]",
+    help="How many processes judge files, and the runs in a Parquet file that are stored separately.  [default: 1]",
 )
 @click.option("--master", "url", default="local[*]", show_default=True, metavar="URL", help="Where Spark runs.")
 @click.option(

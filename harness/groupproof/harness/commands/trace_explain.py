@@ -20,9 +20,9 @@ __all__ = ["command"]
 
 @click.command("explain")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--group", "groups", multiple=True, metavar="GROUP", help="Explain this group alone; repeatable.")
+@click.option("--group", "groups", multiple=True, metavar="GROUP", help="Explain only this group; repeatable.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output, and nothing else there.")
-@click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Write explanation.json and a picture of each group there.")
+@click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="The folder for explanation.json and a picture of each group.")
 @PORT_OPTION
 def command(files: tuple[Path, ...], groups: tuple[str, ...], output: Path | None, ports: tuple[int, ...], *, as_json: bool) -> int:
     """Say why each rebalance in FILEs began, and what to do about it.

@@ -11,13 +11,13 @@ __all__ = ["PORT_OPTION", "command"]
 
 PORT_OPTION: Final = click.option(
     "--port", "ports", type=click.IntRange(1, 65535), multiple=True, default=(9092,), show_default=True, metavar="N",
-    help="Where the brokers of a capture listen; repeatable.",
+    help="A port of the brokers in the capture; repeatable.",
 )  # fmt: skip
 
 
 @click.command("import")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Write the trace there.  [default: standard output]")
+@click.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="The file for the trace.  [default: standard output]")
 @PORT_OPTION
 def command(files: tuple[Path, ...], output: Path | None, ports: tuple[int, ...]) -> int:
     """Turn FILEs into one trace, in the order of time.

@@ -27,7 +27,7 @@ _NAMED_MAX = 6
     "--signer",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Insist that somebody of this file of allowed signers (ssh-keygen) has signed it.",
+    help="Require a signature by one of the allowed signers in this file (ssh-keygen).",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON on stdout, and nothing else there.")
 def command(bundle: Path, signer: Path | None, *, as_json: bool) -> int:
@@ -82,7 +82,7 @@ def _lines(bundle: Path, found: Verification) -> Iterator[str]:
         yield f"ALTERED  {bundle} is refused:"
         yield from (f"  {line}" for line in found.altered)
         if not any("SHA-256" in line for line in found.altered):
-            yield "its files are those that its manifest names: it was made anew after the change, or by another build of this release"
+            yield "its files are those that its manifest names: it was created again after the change, or by another build of this release"
         return
     run, manifest = found.summary, found.manifest
     yield f"HOLDS  {bundle}: {run.subject.title}, a {run.subject.side}, by {run.suite.profile}, seed {run.run.seed}"
@@ -107,7 +107,7 @@ def _excuse_lines(run: RunSummary, files: list[str]) -> Iterator[str]:
     """Yield the cases that known failures excuse, so that a verifier sees that they are failures."""
     excused = [case for case in run.cases if case.excuse is not None]
     if excused:
-        yield f"excused: {_named([case.case.id for case in excused])} failed as {' and '.join(files)} in the certificate tells"
+        yield f"excused: {_named([case.case.id for case in excused])} failed as {' and '.join(files)} in the certificate says"
     yield from (f"stale: {name}" for name in run.settled.stale)
 
 

@@ -35,32 +35,38 @@ _WIDE: Final = 180
 @click.command(name="watch", short_help="All groups of a cluster, from its offsets topic.")
 @click.argument("sources", metavar="HOST:PORT[,…]|FILE...", nargs=-1, required=True)
 @click.option(
-    "--properties", type=click.Path(path_type=Path), metavar="FILE", help="How to reach the cluster (TLS, SASL), as Kafka's own clients have it."
+    "--properties",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The client.properties to connect to the cluster (TLS, SASL), as for Kafka's own clients.",
 )
-@click.option("--group", "groups", multiple=True, metavar="GROUP", help="Show this group alone, with its history; repeatable.")
-@click.option("--window", type=duration_of, metavar="TIME", default="1h", show_default=True, help="Show the rebalances of so long.")
-@click.option("--once", is_flag=True, help="Show what is there now, and end.")
-@click.option("--interval", type=duration_of, metavar="TIME", default="2s", show_default=True, help="Look anew so often.")
+@click.option("--group", "groups", multiple=True, metavar="GROUP", help="Show only this group, with its history; repeatable.")
+@click.option("--window", type=duration_of, metavar="TIME", default="1h", show_default=True, help="Show the rebalances of this last period.")
+@click.option("--once", is_flag=True, help="Show the present state, and end.")
+@click.option("--interval", type=duration_of, metavar="TIME", default="2s", show_default=True, help="How often to refresh.")
 @click.option(
     "--until-stable",
     metavar="GROUP",
-    help="End with 0 as soon as this group is stable, with 1 if it is not in time, with 2 if there is no such group.",
+    help="Exit with 0 as soon as this group is stable, with 1 if it is not stable in time, with 2 if there is no such group.",
 )
 @click.option("--within", type=duration_of, metavar="TIME", default="60s", show_default=True, help="How long --until-stable waits.")
-@click.option("--prometheus", type=click.IntRange(1, 65535), metavar="PORT", help="Serve metrics there.")
+@click.option("--prometheus", type=click.IntRange(1, 65535), metavar="PORT", help="Serve metrics on this port.")
 @click.option("--bind", default="127.0.0.1", show_default=True, metavar="HOST", help="Where --prometheus listens.")
 @click.option(
-    "--record", type=click.Path(path_type=Path), metavar="FILE", help="Write every record to this trace (NDJSON), to be watched again or analysed."
+    "--record",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write every record to this trace file (NDJSON), to watch it again or analyse it.",
 )
 @click.option(
     "--admin",
     is_flag=True,
-    help="Ask brokers for the states of groups and the session timeout, too (ListGroups, DescribeConfigs); of a cluster alone.",
+    help="Also ask brokers for the states of groups and the session timeout (ListGroups, DescribeConfigs); only for a cluster.",
 )
 @click.option(
-    "--svg", type=click.Path(path_type=Path), metavar="FILE", help="Show what is there now, write it to this file as a picture, too, and end."
+    "--svg", type=click.Path(path_type=Path), metavar="FILE", help="Show the present state, also write it to this file as a picture, and end."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print what is there now as JSON on stdout, and nothing else there.")
+@click.option("--json", "as_json", is_flag=True, help="Print the present state as JSON on stdout, and nothing else there.")
 def command(
     *, sources: tuple[str, ...], properties: Path | None, groups: tuple[str, ...], window: int, once: bool, interval: int, until_stable: str | None,
     within: int, prometheus: int | None, bind: str, record: Path | None, admin: bool, svg: Path | None, as_json: bool,

@@ -77,7 +77,7 @@ def _stale(run: RunSummary) -> Iterator[str]:
 
 def _ended(run: RunSummary) -> Iterator[str]:
     if run.shared_ends:
-        yield "**Crashes in company** (whose doing they were no case can tell):"
+        yield "**Crashes beside other cases** (no case can say what caused them):"
         yield from (f"- {plain(name)}" for name in run.shared_ends)
         yield ""
 

@@ -48,7 +48,7 @@ TRUTHS: Final[tuple[str, ...]] = (
     "Only frames, callbacks and time are judged; how a client is built inside is its own affair.",
     "Every verdict is computed from the trace beside it, and can be computed again.",
     "Too early is judged strictly; too late only beyond the deadline and the larger of 500 ms and 10 %, while the kit itself was on time.",
-    "A fault counts only with a receipt: the frame was struck, and the peer took what it was given.",
+    "A fault counts only with a receipt: the fault acted on the frame, and the peer received the result.",
     "What is proven on the wire counts when seen once; what never came, or came late, only when three runs out of three show it.",
     "Nothing is retried until it is green.",
 )

@@ -80,12 +80,12 @@ class Hold:
     def stop(self) -> None:
         self.clock.stop()
         self._going = trio.Event()
-        self._say("time stands still; press Enter to let it go on, and Enter again to stop it")
+        self._say("time is stopped; press Enter to let it run, and Enter again to stop it")
 
     def resume(self) -> None:
         self.clock.resume()
         self._going.set()
-        self._say("time goes on")
+        self._say("time runs")
 
     async def mind_keyboard(self) -> None:
         """Stop or resume time at each Enter after the first start. Where nobody can press a key, resume it for good."""

@@ -40,7 +40,7 @@ def plugin(group: str, name: str) -> Any:
     point = _points(group).get(name)
     if point is None:
         raise BrokenEnvironment(
-            f"this installation of groupproof has no {name!r} among its {group}; in a work tree, make setup registers what is new"
+            f"this installation of groupproof has no {name!r} among its {group}; in a work tree run make setup, which registers new ones"
         )
     return point.load()
 

@@ -63,7 +63,7 @@ def _processes(ground: SimulationGround) -> Mapping[str, Process]:
 
 
 def _number(value: int | None) -> int:
-    assert value is not None, "the settings are all told"
+    assert value is not None, "all settings have a value"
     return value
 
 

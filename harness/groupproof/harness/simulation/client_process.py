@@ -281,7 +281,7 @@ class Process(SimulatedProcess):
             self._network.send(self, output.to.node_id, output.lane, output.request_id, output.message)
 
     def _joins(self) -> None:
-        assert isinstance(self.member, Member), "another member sends no JoinGroup"
+        assert isinstance(self.member, Member), "only a classic member sends a JoinGroup"
         self._ownership.joins(self.name, self.member)
 
     def _any_node(self) -> int:

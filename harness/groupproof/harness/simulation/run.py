@@ -111,7 +111,7 @@ class Run:
         fault = self._injected.pop(index, None)
         if fault is not None:
             heal = FAULTS[fault.kind].heal
-            assert heal is not None, "only what can be healed is kept"
+            assert heal is not None, "only faults that can be healed are stored"
             self.record.fault(index, fault, is_over=True)
             heal(self.targets, fault)
 
@@ -148,5 +148,5 @@ class Run:
 
 
 def _number(value: int | None) -> int:
-    assert value is not None, "the settings are all told"
+    assert value is not None, "all settings have a value"
     return value

@@ -124,7 +124,7 @@ def member_settings(simulation: Simulation, name: str, number: int) -> MemberSet
 
 
 def _required(value: int | None) -> int:
-    assert value is not None, "the settings are all told"
+    assert value is not None, "all settings have a value"
     return value
 
 

@@ -73,7 +73,7 @@ def check_reading(reading: str | None, profile: str) -> None:
 
     names = [reading.name for reading in READINGS]
     if reading is not None and profile not in relatives():
-        raise WrongUsage(f"a reading is of DataLink's design: it goes with --profile {' or '.join(relatives())}, not {profile}")
+        raise WrongUsage(f"a reading is about DataLink's design: use it with --profile {' or '.join(relatives())}, not {profile}")
     if reading is not None and reading not in names:
         raise WrongUsage(f"no reading is called {reading!r}{nearest(reading, names)}; there are {', '.join(names)}")
 

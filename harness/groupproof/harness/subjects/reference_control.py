@@ -32,7 +32,7 @@ class ReferenceMachines:
         if how not in broken:
             raise BrokenEnvironment(f"broker {node} can't be broken by {how!r}; the ways are {', '.join(broken)}")
         if node in self._broken:
-            raise BrokenEnvironment(f"broker {node} is broken already ({self._broken[node]}); mend it first")
+            raise BrokenEnvironment(f"broker {node} is broken already ({self._broken[node]}); heal it first")
         self._broken[node] = how
         broken[how](node)
         await trio.lowlevel.checkpoint()

@@ -57,7 +57,7 @@ def transition_lines(found: Table) -> Iterator[str]:
     yield from (
         "## States and inputs",
         "",
-        "The rules of each cell; an empty cell cannot come up, which the machine asserts. Why not stands below.",
+        "The rules of each cell; an empty cell cannot occur, which the machine asserts. The reason is below.",
         "",
     )
     states = found.dialect.all_states

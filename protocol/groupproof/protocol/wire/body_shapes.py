@@ -80,7 +80,7 @@ def _find_response_newest(body: Body, version: int) -> Body:
 def _find_response_old(body: Mapping[str, Any], version: int) -> Body:
     found = body.get("coordinators", ())
     if len(found) != 1:
-        raise ValueError(f"a FindCoordinator v{version} response tells exactly one coordinator, not {len(found)}")
+        raise ValueError(f"a FindCoordinator v{version} response has exactly one coordinator, not {len(found)}")
     return _kept(body, "throttle_time_ms") | {name: value for name, value in found[0].items() if name != "key"}
 
 

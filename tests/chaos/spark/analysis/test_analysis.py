@@ -20,12 +20,12 @@ def test_the_summary_is_as_its_schema_says() -> None:
     assert set(zombies["by"]) == {"case", "group", "client", "release", "member"}
 
 
-def test_a_trace_that_tells_of_no_group_is_empty() -> None:
+def test_a_trace_without_groups_is_empty() -> None:
     assert results(is_empty=True).is_empty
     assert not results().is_empty
 
 
-def test_what_spark_met_on_the_disk_is_told_in_one_line(tmp_path: Path) -> None:
+def test_what_spark_found_on_the_disk_is_reported_in_one_line(tmp_path: Path) -> None:
     pytest.importorskip("pyspark")
     from pyspark.errors import PySparkException
 

@@ -66,7 +66,7 @@ def refused(*arguments: object) -> BaseException | None:
     return CliRunner().invoke(command, [str(argument) for argument in arguments], standalone_mode=False).exception
 
 
-def test_what_is_no_trace_and_where_nothing_can_be_written_is_told_before_spark_is_started(tmp_path: Path) -> None:
+def test_what_is_no_trace_and_where_nothing_can_be_written_is_reported_before_spark_is_started(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("dear diary\n")
     (tmp_path / "x.parquet").write_bytes(b"PAR1 cut off")
     (tmp_path / "trace.ndjson").write_text("\n".join(write_trace(planted_groups()[:3])))
@@ -74,7 +74,7 @@ def test_what_is_no_trace_and_where_nothing_can_be_written_is_told_before_spark_
     assert isinstance(error := refused(tmp_path / "nowhere", "--output", tmp_path / "out"), WrongUsage)
     assert "can't read the trace" in str(error)
     assert isinstance(error := refused(tmp_path / "notes.txt", "--output", tmp_path / "out"), WrongUsage)
-    assert "tells nothing of groups" in str(error)
+    assert "has nothing about groups" in str(error)
     assert isinstance(error := refused(tmp_path / "x.parquet", "--output", tmp_path / "out"), WrongUsage)
     assert "can't be read as Parquet" in str(error)
     assert isinstance(error := refused(tmp_path / "trace.ndjson", "--output", tmp_path / "notes.txt"), BrokenEnvironment)

@@ -213,7 +213,7 @@ def epoch_groups() -> Mapping[str, Trace]:
 @pytest.mark.java
 @pytest.mark.slow
 @pytest.mark.requirement("CGT-09")
-def test_spark_adds_up_what_members_with_epochs_are_told(spark: SparkSession, tmp_path: Path) -> None:
+def test_spark_adds_up_the_callbacks_of_members_with_epochs(spark: SparkSession, tmp_path: Path) -> None:
     groups, path = epoch_groups(), tmp_path / "epochs.parquet"
     write_parquet(path, [obs for trace in groups.values() for obs in trace])
     tables = Tables(kept("raw", raw_of_sides(spark, [(path, "", None)]).drop("raw")), is_repeated=False, keep=kept)

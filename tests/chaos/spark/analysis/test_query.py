@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
 
-def test_figures_are_told_for_all_each_run_and_each_value(spark: SparkSession) -> None:
+def test_figures_are_printed_for_all_for_each_run_and_for_each_value(spark: SparkSession) -> None:
     from groupproof.chaos.spark.analysis.query import figures_by
 
     facts = spark.createDataFrame(

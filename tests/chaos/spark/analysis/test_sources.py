@@ -47,7 +47,7 @@ def test_a_brokers_log_belongs_to_the_run_of_its_load(tmp_path: Path) -> None:
     assert {source.side: source.run for source in found} == {"tap": None, "coordinator": "load-1"}
 
 
-def test_traces_and_logs_are_told_apart(tmp_path: Path) -> None:
+def test_traces_and_logs_are_distinguished(tmp_path: Path) -> None:
     (tmp_path / "trace.ndjson").write_text("\n".join(write_trace(keeping().trace)))
     (tmp_path / "server.log").write_text(LOG)
     write_parquet(tmp_path / "x.parquet", keeping().trace)

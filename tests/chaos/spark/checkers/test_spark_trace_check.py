@@ -205,7 +205,7 @@ def test_parts_of_a_trace_that_tasks_read_themselves_get_the_same_verdicts(
 
 
 @pytest.mark.parametrize("name", ["kind", "body"])
-def test_a_column_that_is_no_trace_s_is_told_in_one_line_by_both(spark: SparkSession, tmp_path: Path, name: str) -> None:
+def test_a_column_that_no_trace_has_is_reported_in_one_line_by_both(spark: SparkSession, tmp_path: Path, name: str) -> None:
     from groupproof.chaos.spark.checkers.spark_trace_check import check_by_spark
 
     table = pa.Table.from_batches([to_batch(planted_fleet())])
@@ -231,7 +231,7 @@ def test_a_column_that_is_no_trace_s_is_told_in_one_line_by_both(spark: SparkSes
         ("trace.parquet", b"PAR1 cut off", "can't be read as Parquet"),
     ],
 )
-def test_what_is_no_trace_is_told_in_one_line(spark: SparkSession, tmp_path: Path, name: str, content: bytes, message: str) -> None:
+def test_what_is_no_trace_is_reported_in_one_line(spark: SparkSession, tmp_path: Path, name: str, content: bytes, message: str) -> None:
     from groupproof.chaos.spark.checkers.spark_trace_check import check_by_spark
 
     (tmp_path / name).write_bytes(content)

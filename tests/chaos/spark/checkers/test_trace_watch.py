@@ -29,7 +29,7 @@ def append(file: Path, trace: Trace) -> None:
         lines.writelines(f"{line}\n" for line in write_trace(trace))
 
 
-def test_an_alert_is_written_and_told_once_though_spark_does_its_batch_again(tmp_path: Path) -> None:
+def test_an_alert_is_written_and_reported_once_though_spark_repeats_its_batch(tmp_path: Path) -> None:
     entries: list[Alert] = []
     alert = row("alert", msgspec.json.encode(ALERT).decode())
     first = Watcher(tmp_path / ALERTS, entries.append)
@@ -45,7 +45,7 @@ def test_an_alert_is_written_and_told_once_though_spark_does_its_batch_again(tmp
     assert [json.loads(line)["batch"] for line in (tmp_path / ALERTS).read_text().splitlines()] == [4, 5]
 
 
-def test_it_is_at_rest_when_each_bucket_has_told_of_all_that_it_took(tmp_path: Path) -> None:
+def test_it_is_idle_when_each_bucket_has_reported_all_that_it_read(tmp_path: Path) -> None:
     watcher = Watcher(tmp_path / ALERTS, lambda _: None)
 
     watcher.take([row("pulse", waiting=2)], 1)

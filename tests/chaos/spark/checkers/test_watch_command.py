@@ -37,7 +37,7 @@ def test_a_trace_that_is_not_there_is_wrong_usage(tmp_path: Path, capsys: pytest
     assert "/none, and none came within 0.1 s" in capsys.readouterr().err
 
 
-def test_a_trace_that_is_none_is_told_as_the_task_that_met_it_told_it() -> None:
+def test_a_file_that_is_no_trace_is_reported_as_the_task_that_read_it_reported_it() -> None:
     text = '[STREAM_FAILED]\n  File "x.py"\ngroupproof.harness.troubles.WrongUsage: t.ndjson is no trace in NDJSON: line 1\n SQLSTATE'
 
     assert isinstance(_trouble(text), WrongUsage)

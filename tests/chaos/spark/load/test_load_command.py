@@ -47,7 +47,7 @@ def test_a_load_leaves_its_trace_and_a_summary(tmp_path: Path, capsys: pytest.Ca
     ("arguments", "message"),
     [
         (["--churn", "third-die"], "did you mean third-dies"),
-        (["--client", "franz-go"], "members are played by reference, librdkafka or kafka-python"),
+        (["--client", "franz-go"], "the client of the members is reference, librdkafka or kafka-python"),
         (["--client", "librdkafka", "--churn", "zombies"], "can't be made to freeze"),
         (["--coordinator", "apache"], "did you mean apache-kafka"),
         (["--duration", "soon"], "is no span of time; write 90, 90s, 10m or 1h"),

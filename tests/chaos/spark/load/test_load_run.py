@@ -26,7 +26,7 @@ LONG_S = 300.0
 
 
 @pytest.mark.slow
-def test_members_and_coordinator_tell_of_the_same_rebalances(tmp_path: Path) -> None:
+def test_members_and_coordinator_report_the_same_rebalances(tmp_path: Path) -> None:
     lines, job = Until(lambda now: now.at_s > 8 and now.members == 3 and now.stable == 1), ThreadJob()
 
     ended = loaded(tmp_path, order(duration_s=LONG_S), DAY, job, lines)
@@ -83,7 +83,7 @@ def test_an_interruption_lets_members_leave_and_seals_what_was_seen(tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_a_second_run_goes_on_with_the_plan_where_the_first_stood(tmp_path: Path) -> None:
+def test_a_second_run_continues_with_the_plan_where_the_first_stood(tmp_path: Path) -> None:
     wanted = order(members=2, tasks=1, duration_s=6.0)
     first = LoadSession.open(tmp_path, wanted)
     first.passed(2.0)
@@ -110,7 +110,7 @@ class FullJob(ThreadJob):
 
 
 @pytest.mark.slow
-def test_a_task_without_a_slot_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_without_a_slot_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("groupproof.chaos.spark.load.load_run._SLOTS_S", 0.1)
     monkeypatch.setattr("groupproof.chaos.spark.load.load_run._STOP_S", 0.1)
 

@@ -77,7 +77,7 @@ def test_the_coordinators_own_trace_is_sealed_and_holds_what_is_the_groups(tmp_p
     assert "failed" not in json.dumps(entries)
 
 
-def test_a_tap_stands_before_any_other_broker_and_its_faults_strike(tmp_path: Path) -> None:
+def test_a_tap_stands_before_any_other_broker_and_its_faults_act(tmp_path: Path) -> None:
     async def behind(_: LoadServer, upstream: Address) -> None:
         async def story(_: LoadServer, address: Address) -> None:
             assert address != upstream
@@ -91,7 +91,7 @@ def test_a_tap_stands_before_any_other_broker_and_its_faults_strike(tmp_path: Pa
     assert [obs.error for obs in read_parquet(tmp_path / "tap") if obs.kind == "response"] == [27]
 
 
-def test_members_of_other_machines_are_told_where_they_reach_the_coordinator_and_the_tap(tmp_path: Path) -> None:
+def test_members_on_other_machines_get_the_addresses_of_the_coordinator_and_the_tap(tmp_path: Path) -> None:
     async def behind(_: LoadServer, upstream: Address) -> None:
         assert upstream[0] == "localhost"
 
@@ -106,7 +106,7 @@ def test_members_of_other_machines_are_told_where_they_reach_the_coordinator_and
     assert [obs.error for obs in read_parquet(tmp_path / "tap") if obs.kind == "response"] == [25]
 
 
-def test_a_strike_comes_in_its_time_and_is_healed(tmp_path: Path) -> None:
+def test_a_fault_comes_in_its_time_and_is_healed(tmp_path: Path) -> None:
     lasting = OutsideFault(at_s=0.0, lasts_s=3_600.0, fault="Heartbeat,answer=16")
     short = OutsideFault(at_s=0.0, lasts_s=0.05, fault="FindCoordinator,answer=15")
 

@@ -46,7 +46,7 @@ def test_the_summary_says_whether_both_sides_agree(tmp_path: Path) -> None:
 
     assert summary["rebalances"] == {"members": 2, "compared": {"both": 2, "members_only": [], "coordinator_only": [], "counted_apart": []}}
     assert summary["observations"]["members"]["rows"] == 2
-    assert "rebalances: members tell of 2, the coordinator of the same" in summary_lines(summary)
+    assert "rebalances: members report 2, the coordinator of the same" in summary_lines(summary)
 
 
 def test_what_one_side_lacks_is_said(tmp_path: Path) -> None:
@@ -55,8 +55,8 @@ def test_what_one_side_lacks_is_said(tmp_path: Path) -> None:
 
     lines = summary_lines(summed_up(tmp_path, order(), loaded()))
 
-    assert "  only members tell of generation 3 of load-0" in lines
-    assert "  only the coordinator tells of generation 2 of load-0" in lines
+    assert "  only members report generation 3 of load-0" in lines
+    assert "  only the coordinator reports generation 2 of load-0" in lines
 
 
 def test_frames_that_a_tap_saw_stand_for_the_members(tmp_path: Path) -> None:

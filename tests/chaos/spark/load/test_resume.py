@@ -16,7 +16,7 @@ ORDER = LoadOrder(
 )
 
 
-def test_a_load_that_was_cut_short_goes_on_where_it_stood(tmp_path: Path) -> None:
+def test_a_load_that_was_cut_short_continues_where_it_stood(tmp_path: Path) -> None:
     first = LoadSession.open(tmp_path / "new", ORDER)
     assert (first.run, first.skip_s, first.is_resumed) == ("load-1", 0.0, False)
     first.passed(12.5)
@@ -38,7 +38,7 @@ def test_a_finished_load_is_not_gone_on_with(tmp_path: Path) -> None:
         LoadSession.open(tmp_path, ORDER)
 
 
-def test_another_load_in_the_folder_is_told_by_what_differs(tmp_path: Path) -> None:
+def test_another_load_in_the_folder_is_reported_by_what_differs(tmp_path: Path) -> None:
     LoadSession.open(tmp_path, ORDER)
 
     with pytest.raises(WrongUsage, match=r"another load \(members 4 there and 9 here, seed 1 there and 2 here\)"):

@@ -68,7 +68,7 @@ def test_a_task_that_is_gone_without_a_word_is_lost_and_its_next_attempt_takes_i
     assert (hall.tasks[0].attempt, hall.tasks[0].lost, len(lost)) == (1, 2, 2)
 
 
-def test_a_stopped_hall_tells_its_tasks_and_what_they_fail_of_is_told() -> None:
+def test_a_stopped_registry_notifies_its_tasks_and_their_failures_are_reported() -> None:
     async def story(registry: TaskRegistry, address: tuple[str, int]) -> None:
         registry.begin(1)
         channel = await trio.to_thread.run_sync(Channel, address, "secret", 0, 0)

@@ -55,7 +55,7 @@ def played(folder: Path) -> tuple[str, list[bytes]]:
     return ended, reported
 
 
-def test_what_ends_the_play_ends_the_task_and_is_told_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_ends_the_run_ends_the_task_and_is_reported_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def breaks(*_: object) -> None:
         raise ValueError("spoilt")
 

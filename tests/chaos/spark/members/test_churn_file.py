@@ -40,7 +40,7 @@ def test_spans_are_times_or_shares_of_the_run() -> None:
         (HEAD + 'lasts = "1s"', "start does not last"),
         (HEAD + "waves = -1", "waves is a whole number"),
         (HEAD.replace("start", "strat"), r"there is no action 'strat'; did you mean start"),
-        (HEAD.replace("start", "die"), "nobody is ever started"),
+        (HEAD.replace("start", "die"), "no member is ever started"),
         (HEAD + '[[phase]]\naction = "stall"\nat = "1s"', "stall says for how long: lasts"),
         (HEAD + '[[fault]]\nat = "1s"\nfor = "1s"', "it strikes either frames"),
         (HEAD + '[[fault]]\nat = "1s"\nfor = "1s"\nimpair = { kind = "latncy" }', "impair: not a toxic"),

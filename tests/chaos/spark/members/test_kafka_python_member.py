@@ -71,7 +71,7 @@ def test_a_member_polls_commits_and_tells_its_callbacks(reports: list[object]) -
     assert reports == [("partitions_assigned", [("t", 1)], None), ("partitions_revoked", [], None)]
 
 
-def test_who_leaves_says_so_and_who_dies_does_not(reports: list[object]) -> None:
+def test_a_member_that_leaves_reports_it_and_one_that_dies_does_not(reports: list[object]) -> None:
     leaver, dier = (KafkaPythonMember(MEMBER, ["t"], [("h", 1)], {}, lambda *_: None) for _ in range(2))
     leaver.leave()
     dier.die()

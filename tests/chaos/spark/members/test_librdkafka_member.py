@@ -64,7 +64,7 @@ def test_only_a_fatal_error_ends_a_poll(member: LibrdkafkaMember) -> None:
         member.poll(0.1)
 
 
-def test_who_leaves_closes_and_who_dies_is_let_go(member: LibrdkafkaMember) -> None:
+def test_a_member_that_leaves_closes_and_one_that_dies_is_released(member: LibrdkafkaMember) -> None:
     [consumer] = Consumer.made
     member.die()
     assert not consumer.closed

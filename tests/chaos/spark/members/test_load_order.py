@@ -26,7 +26,7 @@ def test_an_order_survives_json() -> None:
     assert msgspec.json.decode(msgspec.json.encode(order(faults=("Heartbeat,drop",))), type=LoadOrder) == order(faults=("Heartbeat,drop",))
 
 
-def test_who_was_up_is_started_at_once_and_who_was_gone_is_not() -> None:
+def test_a_member_that_ran_is_started_at_once_and_one_that_was_gone_is_not() -> None:
     actions = (MemberAction(0.0, Action.START), MemberAction(10.0, Action.DIE), MemberAction(20.0, Action.START))
 
     assert after(actions, 5.0) == (MemberAction(5.0, Action.START), *actions[1:])

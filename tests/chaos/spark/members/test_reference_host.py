@@ -104,7 +104,7 @@ def test_a_member_polls_for_its_commits_and_its_interval_and_no_more(tmp_path: P
     assert len(timeouts_ms) < 60 / 2.5 + 15
 
 
-def test_who_owns_nothing_polls_for_no_commit_and_commits_in_time_once_it_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_member_that_owns_nothing_polls_for_no_commit_and_commits_in_time_once_it_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     polls: dict[str, list[float]] = defaultdict(list)
     poll = Consumer.poll
 
@@ -154,7 +154,7 @@ def test_few_members_at_once_are_on_their_way_to_join_and_all_come(tmp_path: Pat
     assert played.entries[10]["groups"] == {"g": [1, 7, 7]}
 
 
-def test_who_does_not_come_through_keeps_nobody_from_joining_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_does_not_connect_delays_no_join_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Entries(monkeypatch, 1)
     send = Consumer._send
 
@@ -169,14 +169,14 @@ def test_who_does_not_come_through_keeps_nobody_from_joining_for_long(tmp_path: 
     assert played.entries[10]["groups"] == {"g": [1, 3, 2]}
 
 
-def test_who_leaves_before_its_turn_asks_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_waiting_task_that_leaves_before_its_turn_asks_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Entries(monkeypatch, 0)
     played = play(tmp_path, (START, MemberAction(5.0, Action.DIE), START), (START,), duration_s=8.0)
 
     assert played.requests("m0") == played.requests("m1") == {}
 
 
-def test_who_dies_says_no_goodbye_and_is_waited_for_until_its_session_ends(tmp_path: Path) -> None:
+def test_a_member_that_dies_sends_no_leave_and_is_waited_for_until_its_session_ends(tmp_path: Path) -> None:
     played = play(tmp_path, (START,), (START, MemberAction(10.0, Action.DIE)), duration_s=30.0)
 
     assert played.events("m1") == ["started", "died"]

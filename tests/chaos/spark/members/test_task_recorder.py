@@ -62,7 +62,7 @@ def test_a_member_is_settled_from_its_assignment_to_its_next_join(recorder: Task
     assert recorder.counted()["groups"] == {"g": [5, 0, 0]}
 
 
-def test_an_application_that_shows_no_frames_is_counted_by_what_it_is_told(recorder: TaskRecorder, tmp_path: Path) -> None:
+def test_an_application_without_frames_is_counted_by_its_callbacks(recorder: TaskRecorder, tmp_path: Path) -> None:
     recorder.event(MEMBER, "started", is_up=True)
     recorder.assigned(MEMBER, 4)
     recorder.committed(None)

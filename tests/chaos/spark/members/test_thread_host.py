@@ -82,7 +82,7 @@ def test_a_member_polls_and_commits_until_it_is_over_and_then_leaves(tmp_path: P
     assert [obs.body["name"] for obs in read_parquet(tmp_path)] == ["started", "partitions_assigned", "left"]
 
 
-def test_deeds_end_and_begin_consumers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_actions_end_and_begin_consumers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     actions = (START, MemberAction(0.1, Action.CRASH, 0.05), MemberAction(0.3, Action.RESTART, 0.05), MemberAction(0.5, Action.DIE))
 
     calls, _ = run(tmp_path, monkeypatch, actions, so_far=lambda calls: calls.count("die") > 1)
@@ -93,7 +93,7 @@ def test_deeds_end_and_begin_consumers(tmp_path: Path, monkeypatch: pytest.Monke
     ]  # fmt: skip
 
 
-def test_who_stalls_does_not_poll(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_member_that_stalls_does_not_poll(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls, _ = run(tmp_path, monkeypatch, (START, MemberAction(0.0, Action.STALL, LONG_S)), duration_s=0.6)
 
     assert "poll" not in calls

@@ -42,7 +42,7 @@ def test_gaps_members_that_flap_and_time_without_an_owner_stand_there_where_ther
     assert "a<b>" not in page
 
 
-def test_a_topic_that_tells_of_nothing_is_a_page_too() -> None:
+def test_an_empty_topic_is_a_page_too() -> None:
     summary = summary_of([], source="the topic")
 
     assert summary.to_json()["groups"] == 0

@@ -23,7 +23,7 @@ def _part(folder: Path, partition: int) -> PartitionFiles:
     return PartitionFiles(partition, tuple(piece.path.as_uri() for piece in pieces_in(folder) if piece.partition == partition), 0)
 
 
-def test_reading_goes_on_behind_what_was_kept_and_keeps_nothing_twice(tmp_path: Path) -> None:
+def test_reading_continues_behind_what_was_kept_and_keeps_nothing_twice(tmp_path: Path) -> None:
     kept = KeptRecords(tmp_path)
     kept.take(3, _rows([7, 8]))
     kept.take(3, _rows([10]))

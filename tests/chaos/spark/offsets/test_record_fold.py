@@ -75,7 +75,7 @@ def test_a_member_that_was_lost_three_times_within_an_hour_flaps() -> None:
     assert _of(FLAPPING, _records(*stored[:4])) == []
 
 
-def test_partitions_without_an_owner_are_told_when_they_have_one_again() -> None:
+def test_partitions_without_an_owner_are_reported_when_they_have_one_again() -> None:
     gone = (generation(1_000, "g", 1, (member("a-1", (0, 1)),)), generation(5_000, "g", 2))
     back = generation(9_000, "g", 3, (member("a-2", (0, 1)),))
 
@@ -116,7 +116,7 @@ def test_batches_of_any_size_and_a_state_that_was_kept_come_to_the_same(size: in
     assert newest(facts) == whole
 
 
-def test_old_rebalances_are_forgotten_and_numbers_go_on() -> None:
+def test_old_rebalances_are_forgotten_and_numbers_continue() -> None:
     fold = RecordFold()
     facts = fold.take(storm_records(number * 20 for number in range(200)))
     facts += fold.take([record._replace(offset=999, at_ms=10**9) for record in _records(generation(0, "g", 500, (member("a-1"),)))])
@@ -178,14 +178,14 @@ def test_a_group_that_was_deleted_with_its_commits_is_over_and_another_one_if_it
     assert newest(facts) == newest(RecordFold().take(records)) == newest(forgetful)
 
 
-def test_a_group_that_changes_its_protocol_in_one_batch_goes_on() -> None:
+def test_a_group_that_changes_its_protocol_in_one_batch_continues() -> None:
     stored = storm_records([1, 2])
     made = [_tombstone(stored[0], 2, 3 * MINUTE_MS), stored[0]._replace(offset=3, at_ms=3 * MINUTE_MS)]
 
     assert [json.loads(fact.text)["number"] for fact in RecordFold().take([*stored, *made]) if fact.kind == REBALANCE] == [1, 2, 3]
 
 
-def test_what_another_keeps_of_names_is_not_kept_with_the_fold() -> None:
+def test_names_that_another_keeps_are_not_stored_with_the_checker() -> None:
     fold = RecordFold({"id-1": "orders", "id-2": "payments"})
     fold.history.name_topics({"id-3": "found"})
     fold.forget_names({"id-1": "orders", "id-2": "other"})
@@ -193,7 +193,7 @@ def test_what_another_keeps_of_names_is_not_kept_with_the_fold() -> None:
     assert fold.history.topic_names == {"id-2": "payments", "id-3": "found"}
 
 
-def test_a_fold_says_which_records_it_had() -> None:
+def test_a_checker_says_which_records_it_read() -> None:
     records = storm_records(range(1, 8))
     fold = RecordFold()
     fold.take(records[:4])

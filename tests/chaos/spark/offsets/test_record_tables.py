@@ -86,7 +86,7 @@ def _feed(folder: Path, records: list[StoredRecord]) -> RecordFeed:
 
 @pytest.mark.java
 @pytest.mark.slow
-def test_a_stream_in_batches_and_a_table_tell_what_one_fold_tells(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_stream_in_batches_and_a_table_give_the_result_of_one_checker(spark: SparkSession, tmp_path: Path) -> None:
     records = _records() + [record._replace(partition=2) for record in two_lives()]
     expected = newest(RecordFold().take(records))
     keep(tmp_path / "in", "0", records)

@@ -10,7 +10,7 @@ from groupproof.protocol.faults import Answer, Fault, Selector
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 
-def test_the_topic_grows_until_it_is_told_to_rest_and_what_fills_it_is_not_in_the_trace() -> None:
+def test_the_topic_grows_until_it_is_told_to_stop_and_what_fills_it_is_not_in_the_trace() -> None:
     async def main() -> None:
         before_s = time.time()
         async with opened(None, profile="kafka-4.1", seed=1, topic="t", partitions=2, rate=3) as cluster:
@@ -28,7 +28,7 @@ def test_the_topic_grows_until_it_is_told_to_rest_and_what_fills_it_is_not_in_th
     trio.run(main)
 
 
-def test_a_fault_strikes_clients_of_the_ground_and_leaves_its_receipt() -> None:
+def test_a_fault_acts_on_clients_of_the_cluster_and_leaves_its_receipt() -> None:
     async def main() -> int:
         async with opened(None, profile="kafka-4.1", seed=1, topic="t", partitions=1, rate=1) as cluster:
             fault = Fault(name="f", selector=Selector(api=Api.FIND_COORDINATOR.title, client="stranger"), action=Answer(error_code=15))

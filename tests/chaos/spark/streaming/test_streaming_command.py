@@ -56,7 +56,7 @@ def test_what_is_as_expected_ends_with_0_and_leaves_a_report(
     assert NoSpark.stopped
 
 
-def test_what_is_not_as_expected_ends_with_1_and_is_told(
+def test_what_is_not_as_expected_ends_with_1_and_is_reported(
     recorded_calls: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert boundary.run([*RUN, "default-path", "--output", str(tmp_path), "--partitions", "2"]) == 1
@@ -72,7 +72,7 @@ def test_what_is_not_as_expected_ends_with_1_and_is_told(
         (["all", "--fault", "Heartbeat"], "--fault"),
     ],
 )
-def test_wrong_usage_is_told_before_spark_starts(
+def test_wrong_usage_is_reported_before_spark_starts(
     arguments: list[str], message: str, recorded_calls: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert boundary.run([*RUN, *arguments]) == 3

@@ -29,7 +29,7 @@ def test_what_was_missed_and_what_was_read_again_is_counted_by_partition() -> No
     assert (query_read.due, query_read.distinct, query_read.missed, query_read.twice, query_read.is_whole) == (7, 2, 5, 2, False)
 
 
-def test_who_read_every_record_once_read_the_whole() -> None:
+def test_a_query_that_read_every_record_once_read_the_whole() -> None:
     assert who_read(read({(0, 0): 1, (0, 1): 1}, {0: 2})).is_whole
 
 
@@ -39,7 +39,7 @@ def test_records_that_came_after_the_end_count_for_nothing() -> None:
     assert (query_read.distinct, query_read.is_whole) == (2, True)
 
 
-def test_drivers_are_told_by_the_order_in_which_they_join() -> None:
+def test_drivers_are_named_by_the_order_in_which_they_join() -> None:
     trace = [
         observation(1, "request", "Fetch", "consumer-g-2"), observation(2, "request", "JoinGroup", "consumer-g-1"), observation(3, "request", "JoinGroup", "consumer-g-7"),
         observation(4, "request", "JoinGroup", "consumer-g-1"),

@@ -114,14 +114,14 @@ def test_a_second_query_comes_when_the_first_is_at_work_and_goes_before_it(monke
     assert result.marks[1][0] - result.marks[0][0] >= 3
 
 
-def test_a_fault_strikes_a_query_that_is_at_work_and_is_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_fault_acts_on_a_query_that_is_at_work_and_is_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     result = course_of("deprecated-path-evicted", monkeypatch, tmp_path, [])()
 
     assert [mark for _, mark in result.marks] == ["a starts", "fault", "a ends"]
     assert result.delivered == {"fault-1": 1}
 
 
-def test_what_is_struck_from_the_start_is_armed_before_anybody_comes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_fault_from_the_start_is_armed_before_any_client_comes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     result = course_of("default-path-without-coordinator", monkeypatch, tmp_path, [], strikes=False)()
 
     assert [mark for _, mark in result.marks] == ["fault", "a starts", "a ends"]
@@ -134,7 +134,7 @@ def test_a_query_that_ends_with_an_error_is_waited_for_no_longer(monkeypatch: py
     assert [read_row.failed for read_row in result.reads] == ["gone", "gone"]
 
 
-def test_a_query_that_reads_nothing_is_stopped_and_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_query_that_reads_nothing_is_stopped_and_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     lines: list[str] = []
 
     with pytest.raises(BrokenEnvironment, match="default-path: the query a read nothing for 120 s"):

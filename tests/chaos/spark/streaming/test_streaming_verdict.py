@@ -53,7 +53,7 @@ def test_two_queries_that_split_the_partitions_are_what_is_expected_of_a_shared_
     ]
 
 
-def test_a_shared_group_that_is_not_split_is_told() -> None:
+def test_a_shared_group_that_is_not_split_is_reported() -> None:
     outcome = outcome_of(played("shared-group", JOINED, read("a", 0, 1), read("b", 0, 1)), ())
 
     assert broken(outcome) == [
@@ -62,7 +62,7 @@ def test_a_shared_group_that_is_not_split_is_told() -> None:
     ]  # fmt: skip
 
 
-def test_an_error_of_a_query_is_told_where_none_is_expected_and_missed_where_one_is() -> None:
+def test_an_error_of_a_query_is_reported_where_none_is_expected_and_missed_where_one_is() -> None:
     assert broken(outcome_of(played("deprecated-path", JOINED, read("a", 0, 1, failed="gone")), ())) == ["No query ends with an error."]
     assert broken(outcome_of(played("shared-group-by-default", SHARED, read("a", 0), read("b", 1)), ())) == ["A query ends with an error."]
 

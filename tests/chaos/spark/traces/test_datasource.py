@@ -76,7 +76,7 @@ def test_a_trace_that_grows_is_read_as_a_stream_each_line_once(spark: SparkSessi
     assert observations(spark.read.parquet(str(out))) == [*trace[:50], *(replace(obs, detail="later") for obs in trace[50:])]
 
 
-def test_a_trace_that_is_not_there_is_told_by_name(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_trace_that_is_not_there_is_reported_by_name(spark: SparkSession, tmp_path: Path) -> None:
     from pyspark.errors import PySparkException
 
     with pytest.raises(PySparkException, match=r"there is no trace at .*/none"):

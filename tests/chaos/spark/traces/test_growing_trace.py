@@ -58,7 +58,7 @@ def test_every_line_is_in_one_piece_wherever_it_is_cut(size: int, tmp_path_facto
         assert held(Growing(file)) == list(range(40))
 
 
-def test_segments_are_taken_in_the_order_of_their_writers(tmp_path: Path) -> None:
+def test_segments_are_read_in_the_order_of_their_writers(tmp_path: Path) -> None:
     sealers = [Sealer(tmp_path, "r", f"0-{number}") for number in range(2)]
     growing, places = Growing(tmp_path), []
     for obs in TRACE[:12]:
@@ -74,7 +74,7 @@ def test_segments_are_taken_in_the_order_of_their_writers(tmp_path: Path) -> Non
     assert len(places[-1]) == 2
 
 
-def test_files_of_spark_and_packed_ones_are_taken_whole(tmp_path: Path) -> None:
+def test_files_of_spark_and_packed_files_are_read_as_a_whole(tmp_path: Path) -> None:
     (tmp_path / "parquet" / "run=007").mkdir(parents=True)
     write_parquet(tmp_path / "parquet" / "run=007" / "part-0.parquet", TRACE)
     (tmp_path / "trace.ndjson.gz").write_bytes(gzip.compress(lines(TRACE).encode()))
@@ -90,11 +90,11 @@ def test_a_file_that_has_become_shorter_is_another_trace(tmp_path: Path) -> None
     position = growing.position()
     file.write_text(lines(TRACE[:3]))
 
-    with pytest.raises(WrongUsage, match="has become shorter since it was last looked at"):
+    with pytest.raises(WrongUsage, match="has become shorter since the last read"):
         growing.pieces({}, position)
 
 
-def test_what_is_not_there_and_what_is_no_trace_are_told_by_name(tmp_path: Path) -> None:
+def test_what_is_not_there_and_what_is_no_trace_are_reported_by_name(tmp_path: Path) -> None:
     with pytest.raises(WrongUsage, match=r"there is no trace at .*/none"):
         Growing(tmp_path / "none")
     file = tmp_path / "trace.ndjson"

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         ("ValueError: something else", Py4JError, "something else"),
     ],
 )
-def test_what_is_no_trace_and_what_spark_lacks_are_told_apart(complaint: str, kind: type[Exception], text: str) -> None:
+def test_what_is_no_trace_and_what_spark_lacks_are_distinguished(complaint: str, kind: type[Exception], text: str) -> None:
     from groupproof.chaos.spark.traces.trace_rows import readable
 
     with pytest.raises(kind, match=re.escape(text)), readable():
@@ -60,7 +60,7 @@ def test_rows_tell_the_file_and_where_in_it_they_stand(spark: SparkSession, tmp_
 
 @pytest.mark.java
 @pytest.mark.slow
-def test_columns_of_other_types_or_none_are_taken_as_the_traces(spark: SparkSession, tmp_path: Path) -> None:
+def test_columns_of_other_types_or_none_are_read_as_the_traces(spark: SparkSession, tmp_path: Path) -> None:
     from groupproof.chaos.spark.traces.trace_rows import frame_of, spark_schema
 
     trace = planted_fleet()

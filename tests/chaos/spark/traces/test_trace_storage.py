@@ -59,7 +59,7 @@ def test_a_load_that_stands_elsewhere_is_gone_on_with(tmp_path: Path) -> None:
     assert LoadSession.open(tmp_path / "load", order()).skip_s == 2.0
 
 
-def test_a_place_is_told_without_its_keys(place: Place) -> None:
+def test_a_storage_place_is_shown_without_its_keys(place: Place) -> None:
     below = place / "load"
 
     assert str(below).endswith("load" if place.local else "test://bucket/load?key=secret")
@@ -67,7 +67,7 @@ def test_a_place_is_told_without_its_keys(place: Place) -> None:
     assert Place("b", place.files, "s3://key:secret@b").label in ("b", "s3://b")
 
 
-def test_a_uri_that_nothing_reaches_is_told_in_one_line() -> None:
+def test_a_uri_that_nothing_reaches_is_reported_in_one_line() -> None:
     assert is_uri("s3://bucket/x")
     assert not is_uri("reports/load")
     with pytest.raises(WrongUsage, match=r"^ftp://there is no place that pyarrow reaches: [^\n]+$"):

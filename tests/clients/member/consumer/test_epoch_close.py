@@ -67,14 +67,14 @@ def test_a_leave_that_is_not_answered_does_not_hold_the_close_up() -> None:
 
 
 @pytest.mark.requirement("CGV-13")
-def test_who_never_joined_does_not_leave() -> None:
+def test_a_member_that_never_joined_does_not_leave() -> None:
     b = EpochBench()
     b.poll()
     b.do(b.member.close(b.now))
     assert (b.count(BEAT), ended(b)) == (0, [True])
 
 
-def test_who_waits_for_the_answer_to_its_join_leaves() -> None:
+def test_a_member_that_waits_for_the_answer_to_its_join_leaves() -> None:
     b = EpochBench()
     b.joining()
     b.do(b.member.close(b.now))
@@ -82,7 +82,7 @@ def test_who_waits_for_the_answer_to_its_join_leaves() -> None:
 
 
 @pytest.mark.requirement("CGV-14", "CGV-15")
-def test_after_unsubscribe_a_subscription_joins_anew() -> None:
+def test_after_unsubscribe_a_subscription_joins_again() -> None:
     b = EpochBench()
     b.joined(0)
     b.do(b.member.unsubscribe(b.now))
@@ -98,7 +98,7 @@ def test_after_unsubscribe_a_subscription_joins_anew() -> None:
 
 @pytest.mark.requirement("CGV-08")
 @pytest.mark.parametrize("ends", ["close", "unsubscribe"])
-def test_who_leaves_takes_no_assignment_for_a_subscription_that_it_is_given_meanwhile(ends: str) -> None:
+def test_a_member_that_leaves_takes_no_assignment_for_a_subscription_that_it_gets_meanwhile(ends: str) -> None:
     b = EpochBench()
     b.joined(0)
     b.next_beat()
@@ -113,7 +113,7 @@ def test_who_leaves_takes_no_assignment_for_a_subscription_that_it_is_given_mean
 
 
 @pytest.mark.requirement("CGV-22")
-def test_who_is_fenced_while_it_leaves_joins_no_sooner_for_a_subscription_that_it_is_given_meanwhile() -> None:
+def test_a_member_that_is_fenced_while_it_leaves_joins_no_sooner_for_a_subscription_that_it_gets_meanwhile() -> None:
     b = EpochBench()
     b.joined(0)
     b.next_beat()
@@ -127,7 +127,7 @@ def test_who_is_fenced_while_it_leaves_joins_no_sooner_for_a_subscription_that_i
     assert b.beat.member_epoch == 0
 
 
-def test_who_unsubscribes_again_while_it_leaves_or_closes_then_takes_part_no_more() -> None:
+def test_a_member_that_unsubscribes_again_while_it_leaves_or_closes_then_takes_part_no_more() -> None:
     for ends in ("unsubscribe", "close"):
         b = EpochBench()
         b.joined(0)
@@ -168,7 +168,7 @@ def test_the_leave_is_sent_though_the_callback_of_a_hand_over_raises_meanwhile()
 
 
 @pytest.mark.requirement("CGV-22")
-def test_who_is_fenced_while_it_prepares_to_leave_does_neither() -> None:
+def test_a_member_that_is_fenced_while_it_prepares_to_leave_does_neither() -> None:
     b = EpochBench()
     b.joined(0)
     b.next_beat()
@@ -181,7 +181,7 @@ def test_who_is_fenced_while_it_prepares_to_leave_does_neither() -> None:
 
 @pytest.mark.requirement("CGV-05")
 @pytest.mark.parametrize("choices", [REFERENCE_EPOCHS, EpochPolicy(leaves_when_told_to_stay=True)])
-def test_a_dynamic_member_that_is_told_to_stay_leaves_all_the_same_where_it_is_as_java(choices: EpochPolicy) -> None:
+def test_a_dynamic_member_that_is_told_to_stay_still_leaves_if_it_behaves_as_java(choices: EpochPolicy) -> None:
     b = EpochBench(Policy(epochs=choices))
     b.joined(0)
     b.do(b.member.close(b.now, leave=False))
@@ -190,7 +190,7 @@ def test_a_dynamic_member_that_is_told_to_stay_leaves_all_the_same_where_it_is_a
     assert [beat.member_epoch for beat in leaves] == ([-1] if choices.leaves_when_told_to_stay else [])
 
 
-def test_who_was_fenced_loses_what_it_held_and_does_not_revoke_it_when_it_closes() -> None:
+def test_a_member_that_was_fenced_loses_what_it_held_and_does_not_revoke_it_when_it_closes() -> None:
     b = EpochBench()
     b.joined(0)
     b.next_beat()
@@ -200,7 +200,7 @@ def test_who_was_fenced_loses_what_it_held_and_does_not_revoke_it_when_it_closes
     assert [callback.kind for callback in b.callbacks] == [CallbackKind.LOST]
 
 
-def test_who_releases_its_partitions_first_leaves_when_that_is_answered() -> None:
+def test_a_member_that_releases_its_partitions_first_leaves_when_that_is_answered() -> None:
     b = EpochBench(Policy(epochs=EpochPolicy(releases_before_leave=True)))
     b.joined(0)
     b.do(b.member.close(b.now))
@@ -213,7 +213,7 @@ def test_who_releases_its_partitions_first_leaves_when_that_is_answered() -> Non
 
 
 @pytest.mark.parametrize("error", [25, 110])
-def test_who_is_refused_as_it_releases_its_partitions_has_nothing_to_leave(error: int) -> None:
+def test_a_member_that_is_refused_as_it_releases_its_partitions_has_nothing_to_leave(error: int) -> None:
     b = EpochBench(Policy(epochs=EpochPolicy(releases_before_leave=True)))
     b.joined(0)
     b.do(b.member.close(b.now))
@@ -224,7 +224,7 @@ def test_who_is_refused_as_it_releases_its_partitions_has_nothing_to_leave(error
     assert (b.beat.member_epoch, ended(b)) == (1, [True])
 
 
-def test_who_leaves_before_its_callback_leaves_once() -> None:
+def test_a_member_that_leaves_before_its_callback_leaves_once() -> None:
     b = EpochBench(Policy(epochs=EpochPolicy(leaves="before-callback")))
     b.joined(0)
     start = len(b.course)

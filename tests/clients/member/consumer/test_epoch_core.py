@@ -43,7 +43,7 @@ def test_no_dash_is_changed_but_the_first() -> None:
 
 @pytest.mark.requirement("CGC-06")
 @pytest.mark.parametrize(("choice", "epoch_before", "epoch"), [("zero", 7, 0), ("kept", 7, 7), ("kept", -1, 0)])
-def test_who_joins_again_begins_at_epoch_0_whatever_epoch_it_had(choice: str, epoch_before: int, epoch: int) -> None:
+def test_a_member_that_joins_again_begins_at_epoch_0_whatever_epoch_it_had(choice: str, epoch_before: int, epoch: int) -> None:
     core = EpochCore(SETTINGS, Policy(epochs=EpochPolicy(join_epoch=choice)), random.Random(1).random)  # type: ignore[arg-type]  # a parameter of the test
     core.previous_generation = epoch_before
     core.begin_membership()
@@ -53,7 +53,7 @@ def test_who_joins_again_begins_at_epoch_0_whatever_epoch_it_had(choice: str, ep
 
 @pytest.mark.requirement("CGC-06")
 @pytest.mark.parametrize(("choice", "keeps"), [("kept", True), ("renewed", False)])
-def test_who_joins_again_keeps_its_id_but_one_that_renews_it(choice: str, keeps: bool) -> None:
+def test_a_member_that_joins_again_keeps_its_id_unless_it_renews_it(choice: str, keeps: bool) -> None:
     core = EpochCore(SETTINGS, Policy(epochs=EpochPolicy(member_id=choice)), random.Random(1).random)  # type: ignore[arg-type]  # a parameter of the test
     first = core.member_id
     core.begin_membership()

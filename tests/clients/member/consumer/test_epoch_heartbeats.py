@@ -178,7 +178,7 @@ def _pauses(b: EpochBench, *codes: int) -> list[int]:
 
 
 @pytest.mark.requirement("CGT-23", "CGC-20", "CGT-28")
-def test_the_pause_doubles_with_each_refusal_in_a_row_and_begins_anew_after_a_success() -> None:
+def test_the_pause_doubles_with_each_refusal_in_a_row_and_starts_again_after_a_success() -> None:
     b = EpochBench()
     b.joined(0)
     b.next_beat()

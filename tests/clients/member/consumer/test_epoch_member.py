@@ -41,7 +41,7 @@ def test_a_join_that_is_refused_as_unknown_is_tried_again(code: int) -> None:
 
 @pytest.mark.requirement("CGT-25", "CGT-26", "CGT-27", "CGT-29", "CGT-30", "CGT-31", "CGT-32", "CGV-13")
 @pytest.mark.parametrize("code", FATAL)
-def test_a_fatal_error_is_told_and_ends_everything(code: int) -> None:
+def test_a_fatal_error_is_reported_and_ends_everything(code: int) -> None:
     b = EpochBench()
     b.joined(0)
     b.next_beat()
@@ -57,7 +57,7 @@ def test_a_fatal_error_is_told_and_ends_everything(code: int) -> None:
 
 @pytest.mark.requirement("CGT-25", "CGT-27")
 @pytest.mark.parametrize("code", FATAL)
-def test_a_fatal_answer_to_a_join_is_told_and_not_tried_again(code: int) -> None:
+def test_a_fatal_answer_to_a_join_is_reported_and_not_tried_again(code: int) -> None:
     b = EpochBench(instance_id="i0")
     b.joining()
     b.beaten(error=code)
@@ -97,7 +97,7 @@ def test_a_coordinator_that_loads_is_asked_again_after_a_pause() -> None:
 
 
 @pytest.mark.requirement("CGT-28")
-def test_a_topic_that_it_may_not_read_is_told_and_it_stays_a_member() -> None:
+def test_a_topic_that_it_may_not_read_is_reported_and_it_stays_a_member() -> None:
     b = EpochBench()
     b.joined(0)
     b.next_beat()
@@ -125,7 +125,7 @@ def test_without_polls_it_leaves_and_the_next_poll_loses_and_joins() -> None:
 
 
 @pytest.mark.requirement("CGV-18")
-def test_who_is_as_librdkafka_falls_silent_without_polls_and_leaves_with_the_next_one() -> None:
+def test_a_member_like_librdkafka_falls_silent_without_polls_and_leaves_with_the_next_one() -> None:
     b = EpochBench(Policy(epochs=EpochPolicy(poll_end="next-poll")), max_poll_interval_ms=3_500)
     b.joined(0)
     for _ in range(3):
@@ -169,7 +169,7 @@ def test_what_a_fatal_error_takes_is_lost_before_the_next_poll() -> None:
 
 
 @pytest.mark.parametrize(("choice", "callbacks"), [("poll", []), ("background", [CallbackKind.ASSIGNED])])
-def test_an_assignment_is_taken_up_in_the_poll_or_at_once(choice: str, callbacks: list[CallbackKind]) -> None:
+def test_an_assignment_is_processed_in_the_poll_or_at_once(choice: str, callbacks: list[CallbackKind]) -> None:
     b = EpochBench(Policy(epochs=EpochPolicy(reconciles_from=choice)))  # type: ignore[arg-type]  # a parameter of the test
     b.joining()
     b.beaten(1, 0)

@@ -43,7 +43,7 @@ def test_a_fetch_names_the_member_and_its_epoch() -> None:
 
 @pytest.mark.requirement("CGP-06", "CGP-07", "CGT-12")
 @pytest.mark.parametrize("code", [113, 25, 22, 69, 30])
-def test_a_refused_commit_of_the_application_fails_and_the_member_goes_on(code: int) -> None:
+def test_a_refused_commit_of_the_application_fails_and_the_member_continues(code: int) -> None:
     b = EpochBench()
     b.joined(0)
     commit(b)
@@ -105,7 +105,7 @@ def test_a_fetch_that_was_refused_is_tried_again(code: int) -> None:
 
 
 @pytest.mark.requirement("CGP-15", "CGP-16")
-def test_who_was_fenced_commits_nothing_until_it_has_joined_again() -> None:
+def test_a_member_that_was_fenced_commits_nothing_until_it_has_joined_again() -> None:
     b = EpochBench()
     b.joined(0)
     b.next_beat()
@@ -115,7 +115,7 @@ def test_who_was_fenced_commits_nothing_until_it_has_joined_again() -> None:
 
 
 @pytest.mark.requirement("CGP-19")
-def test_auto_commits_go_on_after_a_stale_epoch() -> None:
+def test_auto_commits_continue_after_a_stale_epoch() -> None:
     b = EpochBench(auto_commit=True, auto_commit_interval_ms=500)
     b.joined(0)
     b.positions = AT

@@ -35,20 +35,20 @@ BUGS = {bug.name: bug for bug in EPOCH_BUGS}
 @pytest.mark.requirement("CGI-13", "CGI-02", "CGI-03", "CGI-19", "CGC-09", "CGC-10", "CGT-04", "CGT-14", "CGP-13", "CGV-21", "CGV-24")
 @pytest.mark.parametrize("instance_id", [None, "i0"])
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_reference_members_break_no_law(seed: int, instance_id: str | None) -> None:
+def test_reference_members_break_no_invariant(seed: int, instance_id: str | None) -> None:
     assert lived(REFERENCE, seed, instance_id=instance_id) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(BUGS.keys() - BY_HAND - BEYOND))
-def test_every_planted_bug_breaks_a_law(name: str) -> None:
+def test_every_planted_bug_breaks_an_invariant(name: str) -> None:
     assert any(lived(BUGS[name].policy, seed, **BUGS[name].settings) for seed in (1, 2, 3)), "not all days are an occasion for every bug"
 
 
 @pytest.mark.slow
 @pytest.mark.requirement("CGC-22", "CGC-23", "CGT-13", "CGP-03")
 @pytest.mark.parametrize("variant", LEGAL_EPOCHS, ids=lambda variant: variant.name)
-def test_no_legal_variant_breaks_a_law(variant: Variant) -> None:
+def test_no_legal_variant_breaks_an_invariant(variant: Variant) -> None:
     assert lived(variant.policy, 1, **variant.settings) == []
 
 
@@ -68,12 +68,12 @@ def _held_while_a_name_lacks(bench: EpochBench) -> int:
     return len(bench.member.owned)
 
 
-def test_who_reads_an_empty_assignment_as_an_absent_one_keeps_its_partitions() -> None:
+def test_a_member_that_reads_an_empty_assignment_as_an_absent_one_keeps_its_partitions() -> None:
     policy = BUGS["epoch-reads-empty-as-null"].policy
     assert [_held_after_an_empty_assignment(EpochBench(choice)) for choice in (REFERENCE, policy)] == [0, 2]
 
 
-def test_who_waits_for_a_name_takes_nothing_of_the_rest() -> None:
+def test_a_member_that_waits_for_a_topic_name_takes_nothing_of_the_rest() -> None:
     policy, cluster = BUGS["epoch-waits-with-everything"].policy, Cluster(partitions={"t": 4}, names={TOPIC_ID: "t"})
     assert [_held_while_a_name_lacks(EpochBench(choice, topics_known=cluster)) for choice in (REFERENCE, policy)] == [1, 0]
 
@@ -96,7 +96,7 @@ def _owned_after_a_refused_acknowledgement(bench: EpochBench) -> int:
     return 0 if bench.beat.topic_partitions is None else 1
 
 
-def test_who_tries_with_another_id_leaves_one_behind_with_each_try(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_member_that_tries_with_another_id_leaves_one_behind_with_each_try(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = count()
     monkeypatch.setattr(EpochCore, "new_member_id", lambda core: f"id-{next(drawn)}")
     policy = BUGS["epoch-new-id-with-each-try"].policy
@@ -108,7 +108,7 @@ def test_who_tries_with_another_id_leaves_one_behind_with_each_try(monkeypatch: 
     ("epoch-leaves-before-it-revokes-to-unsubscribe", {"close": 1, "unsubscribe": -1}),
     ("epoch-leaves-before-it-revokes", {"close": -1, "unsubscribe": -1}),
 ])  # fmt: skip
-def test_who_leaves_before_it_revokes_has_left_while_its_application_has_its_partitions(name: str | None, epochs: dict[str, int]) -> None:
+def test_a_member_that_leaves_before_it_revokes_has_left_while_its_application_has_its_partitions(name: str | None, epochs: dict[str, int]) -> None:
     policy = REFERENCE if name is None else BUGS[name].policy
     for ends, epoch in epochs.items():
         bench = EpochBench(policy)
@@ -117,6 +117,6 @@ def test_who_leaves_before_it_revokes_has_left_while_its_application_has_its_par
         assert (bench.beat.member_epoch, bool(bench.member.owned)) == (epoch, True)
 
 
-def test_who_says_all_but_once_is_not_heard_by_another_coordinator() -> None:
+def test_a_member_that_sends_everything_only_once_is_unknown_to_another_coordinator() -> None:
     policy = BUGS["epoch-says-once"].policy
     assert [_owned_after_a_refused_acknowledgement(EpochBench(choice)) for choice in (REFERENCE, policy)] == [1, 0]

@@ -89,7 +89,7 @@ def test_an_assignment_that_comes_meanwhile_is_reconciled_afterwards() -> None:
 
 
 @pytest.mark.requirement("CGT-17")
-def test_a_topic_id_without_a_name_is_held_back_and_the_rest_is_taken() -> None:
+def test_a_topic_id_without_a_name_is_held_back_and_the_rest_is_assigned() -> None:
     b = EpochBench(topics_known=Cluster(partitions={"t": 4}, names={TOPIC_ID: "t"}), topics=(), topic_regex=".*")
     b.joining()
     both = (TopicPartitions(topic_id=TOPIC_ID, partitions=(0,)), TopicPartitions(topic_id=OTHER_ID, partitions=(1,)))

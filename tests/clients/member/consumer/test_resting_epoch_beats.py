@@ -34,7 +34,7 @@ def answer_of(b: EpochBench) -> Any:
     return answer
 
 
-def test_a_member_at_rest_beats_as_a_tick_lets_it() -> None:
+def test_a_member_at_rest_sends_the_same_heartbeat_as_with_a_tick() -> None:
     short, long = settled(), settled()
     resting = rest_of(short)
     assert resting.until_ms(short.now) == short.now + INTERVAL_MS
@@ -116,7 +116,7 @@ def test_what_there_is_to_do_ends_the_rest(end: Callable[[EpochBench], object]) 
 
 
 @pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
-def test_who_has_something_to_do_does_not_come_to_rest(end: Callable[[EpochBench], object]) -> None:
+def test_a_member_with_something_to_do_does_not_rest(end: Callable[[EpochBench], object]) -> None:
     b = settled()
     end(b)
 
@@ -153,7 +153,7 @@ def test_a_member_of_which_one_thing_is_another_does_not_come_to_rest(stand: Cal
     assert rest_of(b).until_ms(b.now) == 0
 
 
-def test_who_has_something_to_say_does_not_rest() -> None:
+def test_a_member_with_something_to_send_does_not_rest() -> None:
     b = settled()
     b.do(b.member.tick(b.now))
     b.beaten(2, 0, 1)
@@ -167,7 +167,7 @@ def test_who_has_something_to_say_does_not_rest() -> None:
 
 
 @pytest.mark.parametrize("error", [14, 15])
-def test_who_was_refused_does_not_rest_before_it_has_said_all_anew(error: int) -> None:
+def test_a_member_that_was_refused_does_not_rest_before_it_has_sent_everything_again(error: int) -> None:
     b = settled()
     b.do(b.member.tick(b.now))
     b.answer(BEAT, error)
@@ -176,7 +176,7 @@ def test_who_was_refused_does_not_rest_before_it_has_said_all_anew(error: int) -
     assert rest_of(b).until_ms(b.now) == 0
 
 
-def test_who_has_just_found_its_coordinator_does_not_rest_before_an_answer() -> None:
+def test_a_member_that_has_just_found_its_coordinator_does_not_rest_before_an_answer() -> None:
     b = settled()
     coordinator = b.member.coordinator
     assert coordinator is not None
@@ -188,7 +188,7 @@ def test_who_has_just_found_its_coordinator_does_not_rest_before_an_answer() -> 
     assert rest_of(b).until_ms(b.now) == 0
 
 
-def test_an_answer_is_taken_the_long_way_if_it_is_anothers_or_another_or_comes_late() -> None:
+def test_an_answer_goes_the_long_way_if_it_belongs_to_another_or_differs_or_comes_late() -> None:
     b = settled()
     answer = answer_of(b)
     assert rest_of(b).until_ms(b.now)
@@ -211,7 +211,7 @@ def test_an_answer_that_says_the_same_is_the_one_to_look_for_from_then_on() -> N
     assert answer_of(b) is same
 
 
-def test_who_rests_again_with_another_coordinator_asks_that_one() -> None:
+def test_a_member_that_rests_again_with_another_coordinator_asks_that_one() -> None:
     b = settled()
     assert rest_of(b).until_ms(b.now)
     coordinator = b.member.coordinator
@@ -224,7 +224,7 @@ def test_who_rests_again_with_another_coordinator_asks_that_one() -> None:
     assert (rest_of(b).node_id, b.member._core.requests.in_flight[request_id].to) == (7, b.member.coordinator)
 
 
-def test_who_rests_again_with_another_heartbeat_sends_that_one() -> None:
+def test_a_member_that_rests_again_with_another_heartbeat_sends_that_one() -> None:
     b = settled()
     assert rest_of(b).until_ms(b.now)
     rest_of(b).message = None

@@ -76,7 +76,9 @@ def test_a_program_that_is_in_the_cache_needs_no_cargo(notes: Path, tmp_path: Pa
     assert notes.read_text() == asked
 
 
-def test_a_shim_that_changed_is_built_anew_where_its_client_is_compiled_already(notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shim_that_changed_is_built_again_where_its_client_is_compiled_already(
+    notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shutil.copytree(SHIMS / "rust", tmp_path / "shims" / "rust")
     monkeypatch.setattr(cargo_crates, "SHIMS", tmp_path / "shims")
     source = tmp_path / "shims" / "rust" / "krafka" / "src" / "main.rs"
@@ -102,7 +104,7 @@ def test_without_cargo_the_error_says_how_to_get_it(tmp_path: Path, monkeypatch:
         ("    Updating crates.io index\nerror: failed to get `krafka`\n", ProvisionError, r"krafka@9\.9\.9 could not be built: error: failed to get"),
     ],
 )
-def test_what_cargo_refuses_is_told_apart(
+def test_a_refusal_of_cargo_has_its_own_error(
     complaint: str, error: type[Exception], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "said").write_text(complaint)

@@ -83,7 +83,7 @@ def test_without_go_the_error_says_how_to_get_it(tmp_path: Path, monkeypatch: py
         _program("sarama", tmp_path)
 
 
-def test_a_shim_that_changed_is_built_anew_and_resolved_anew_only_when_it_imports_another_module(
+def test_a_shim_that_changed_is_built_again_and_resolved_again_only_when_it_imports_another_module(
     notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(SHIMS / "go", tmp_path / "shims" / "go")
@@ -130,7 +130,9 @@ def test_a_client_with_parts_in_c_is_built_with_the_c_compiler_and_no_other_is(n
         ),
     ],
 )
-def test_what_go_refuses_is_told_apart(complaint: str, error: type[Exception], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusal_of_go_has_its_own_error(
+    complaint: str, error: type[Exception], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fake_program(tmp_path / "go", f"printf '{complaint}\\n' >&2; exit 1")
     monkeypatch.setenv("PATH", str(tmp_path))
 

@@ -54,7 +54,7 @@ def test_the_release_of_java_is_read_from_its_home(bin_folder: Path, tmp_path: P
     assert java_release() == "21.0.2"
 
 
-def test_the_release_of_java_is_asked_of_it_where_no_file_tells(bin_folder: Path) -> None:
+def test_java_is_asked_for_its_release_if_no_file_has_it(bin_folder: Path) -> None:
     fake_program(bin_folder / "java", """echo 'openjdk version "1.8.0_402"' >&2""")
 
     assert java_release() == "1.8.0"
@@ -93,7 +93,7 @@ def test_maven_without_a_network_is_the_environments_fault(bin_folder: Path, tmp
         copy_artifacts(["org.x:y:1"], tmp_path)
 
 
-def test_a_source_that_javac_refuses_is_told_with_its_first_error(bin_folder: Path, tmp_path: Path) -> None:
+def test_a_source_that_javac_refuses_is_reported_with_its_first_error(bin_folder: Path, tmp_path: Path) -> None:
     fake_program(bin_folder / "javac", "echo 'Shim.java:3: error: cannot find symbol' >&2; exit 1")
 
     with pytest.raises(ProvisionError, match=r"javac refused Shim\.java with jars: .*cannot find symbol"):

@@ -78,7 +78,7 @@ def test_a_crates_sources_are_built_without_what_this_release_can_do_without(not
     assert "/c/shim-librdkafka-1.8.2-" in program
 
 
-def test_a_wheels_library_is_taken_with_the_header_of_a_crate_of_which_nothing_is_built(notes: Path, tmp_path: Path) -> None:
+def test_a_wheels_library_is_used_with_the_header_of_a_crate_that_is_not_built(notes: Path, tmp_path: Path) -> None:
     installed, _ = _built("librdkafka@2.16.0", tmp_path / "cache")
     asked = notes.read_text().splitlines()
 
@@ -101,7 +101,7 @@ def test_debians_packages_are_unpacked_and_not_installed(notes: Path, tmp_path: 
         ("E: Failed to fetch http://deb", ProvisionError, r"could not be fetched: E: Failed to fetch .*apt-get update"),
     ],
 )
-def test_what_apt_refuses_is_told_apart(complaint: str, error: type[Exception], message: str, notes: Path, tmp_path: Path) -> None:
+def test_a_refusal_of_apt_has_its_own_error(complaint: str, error: type[Exception], message: str, notes: Path, tmp_path: Path) -> None:
     fake_program(tmp_path / "bin" / "apt-get", f'echo "{complaint}" >&2; exit 100')
 
     with pytest.raises(error, match=message):

@@ -85,7 +85,7 @@ def test_where_npm_has_no_newer_node_the_release_is_refused(notes: Path, tmp_pat
     assert not notes.exists()
 
 
-def test_a_node_that_is_new_enough_is_taken(notes: Path, tmp_path: Path) -> None:
+def test_a_node_that_is_new_enough_is_used(notes: Path, tmp_path: Path) -> None:
     node = fake_program(tmp_path / "bin" / "node", "echo v24.1.0")
 
     assert _argv("platformatic-kafka", tmp_path)[0] == str(node)
@@ -114,7 +114,7 @@ def test_a_release_that_may_end_its_process_has_one_member_in_it(notes: Path, tm
     assert _argv("kafkajs@2.2.4", tmp_path)[-1] != "--single"
 
 
-def test_what_is_built_for_one_node_is_not_taken_for_another(notes: Path, tmp_path: Path) -> None:
+def test_what_is_built_for_one_node_is_not_treated_as_another(notes: Path, tmp_path: Path) -> None:
     for tool in ("cc", "make"):
         fake_program(tmp_path / "bin" / tool, "exit 0")
     _argv("node-rdkafka", tmp_path)
@@ -151,7 +151,7 @@ def test_without_node_or_npm_the_error_says_how_to_get_them(absent: str, tmp_pat
     ],
 )
 @pytest.mark.usefixtures("notes")
-def test_what_npm_refuses_is_told_apart(complaint: str, error: type[Exception], message: str, tmp_path: Path) -> None:
+def test_a_refusal_of_npm_has_its_own_error(complaint: str, error: type[Exception], message: str, tmp_path: Path) -> None:
     fake_program(tmp_path / "bin" / "npm", f"printf '{complaint}\\n' >&2; exit 1")
 
     with pytest.raises(error, match=message):

@@ -21,7 +21,7 @@ def _fake_pip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> N
     monkeypatch.setattr(sys, "executable", str(fake_program(tmp_path / "python", script)))
 
 
-def test_a_release_that_the_index_does_not_have_is_told_with_those_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_release_that_the_index_does_not_have_is_reported_with_those_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     complaint = "ERROR: Could not find a version that satisfies the requirement x==9 (from versions: 1.0, 2.0)\nERROR: No matching distribution found for x==9"
     _fake_pip(monkeypatch, tmp_path, f"printf '%s\\n' '{complaint}' >&2; exit 1")
 
@@ -40,7 +40,7 @@ def test_an_index_that_offers_nothing_at_all_is_the_environments_fault(tmp_path:
         install_wheels(["x==9"], tmp_path / "site")
 
 
-def test_pip_is_told_to_take_wheels_alone_and_no_dependencies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pip_installs_only_wheels_and_no_dependencies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _fake_pip(monkeypatch, tmp_path, f'echo "$PIP_USER $*" > {tmp_path}/seen')
     install_wheels(["x==1", "y==2"], tmp_path / "site")
 

@@ -32,7 +32,7 @@ def test_one_beat_is_in_flight_at_a_time_and_the_next_is_due_an_interval_later()
 
 
 @pytest.mark.requirement("WORKER-18", "TIMER-29")
-def test_a_session_is_over_ten_seconds_after_the_manager_was_last_heard_of() -> None:
+def test_a_session_ends_ten_seconds_after_the_managers_last_answer() -> None:
     session, _ = _session()
     assert not session.is_session_over(10**9)
     session.heard(500)

@@ -77,7 +77,7 @@ def test_of_very_many_tasks_greed_is_enough_and_quick() -> None:
     assert heaviest(balanced(capacities, costs), capacities, costs) <= ideal * 1.1
 
 
-def test_a_bigger_worker_bears_more() -> None:
+def test_a_bigger_worker_has_more_capacity() -> None:
     placed = balanced({"big": 3.0, "small": 1.0}, {f"t{index}": 1.0 for index in range(8)})
 
     assert {key: len(tasks) for key, tasks in placed.items()} == {"big": 6, "small": 2}

@@ -37,7 +37,7 @@ def test_only_what_moves_is_stopped_and_then_the_worker_joins_again_at_once() ->
 
 @pytest.mark.requirement("PLAN-02")
 @pytest.mark.parametrize("code", [22, 25])
-def test_who_has_lost_its_membership_stops_everything_for_it_may_run_elsewhere(code: int) -> None:
+def test_a_worker_that_has_lost_its_membership_stops_everything_because_it_may_run_elsewhere(code: int) -> None:
     recorder = _incremental("a", "b").beating().beaten(code).after(500)
 
     assert [stop_tasks.names for stop_tasks in recorder.wishes_of(StopTasks)] == [("a", "b")]
@@ -72,7 +72,7 @@ def test_a_task_that_was_updated_meanwhile_is_restarted_when_the_assignment_come
 
 
 @pytest.mark.requirement("PLAN-02")
-def test_the_leader_ends_one_hand_over_before_it_deals_anew() -> None:
+def test_the_leader_ends_one_hand_over_before_it_assigns_again() -> None:
     recorder = Desk("a", "b", "c", "d", "e", "f", hand_over="incremental").joining().joined()
     own = decode_assigned(next(iter(recorder.assignments().values()))).tasks
     recorder.synced(*own)

@@ -29,7 +29,7 @@ SPECIAL_CODES = (15, 16, 22, 25, 27)
 
 
 @pytest.mark.requirement("WORKER-01", "WORKER-02", "WORKER-03", "WORKER-04")
-def test_the_states_are_five_and_are_told_from_what_happens() -> None:
+def test_the_five_states_are_distinguished_by_what_happens() -> None:
     recorder = Desk()
     assert recorder.state is PREPARING
     entries = [
@@ -53,7 +53,7 @@ def test_a_worker_that_has_not_been_started_is_down_and_asks_for_nothing() -> No
 
 
 @pytest.mark.requirement("WORKER-04", "TIMER-30")
-def test_the_next_tick_joins_within_half_a_second_of_what_a_heartbeat_told() -> None:
+def test_the_next_tick_joins_within_half_a_second_of_a_heartbeats_answer() -> None:
     recorder = Desk().stable()
     recorder.beating().beaten(27)
     told_ms, before = recorder.now_ms, recorder.count(JoinGroupRequest)
@@ -222,7 +222,7 @@ def test_before_join_group_every_task_is_stopped_those_too_that_will_come_back()
 
 
 @pytest.mark.requirement("WORKER-14")
-def test_while_tasks_are_stopped_heartbeats_go_on() -> None:
+def test_while_tasks_are_stopped_heartbeats_continue() -> None:
     recorder = Desk(at_once=False).stable("a").beating().beaten(27).after(500)
     before = recorder.count(HeartbeatRequest)
 
@@ -295,7 +295,7 @@ def test_no_heartbeat_goes_out_while_the_worker_joins_or_syncs() -> None:
 
 
 @pytest.mark.requirement("WTASK-06")
-def test_a_leader_that_is_behind_reads_anew_and_where_that_is_not_enough_tells_everybody_so() -> None:
+def test_a_leader_that_is_behind_reads_again_and_where_that_is_not_enough_tells_everybody_so() -> None:
     recorder = Desk().joining().joined(WorkerStatus(url="x", config_version=9))
     assert (recorder.refreshes(), recorder.state) == (1, SYNCING)
 
@@ -316,7 +316,7 @@ def test_a_leader_that_catches_up_at_once_assigns_by_what_it_has_read() -> None:
 
 
 @pytest.mark.requirement("WTASK-06")
-def test_members_that_are_told_of_the_mismatch_start_nothing_and_join_again() -> None:
+def test_members_that_get_the_mismatch_start_nothing_and_join_again() -> None:
     recorder = Desk().joining().joined(leads=False).synced(failed=1, version=1)
 
     recorder.after(100)

@@ -10,7 +10,7 @@ from groupproof.protocol.wire.messages import LeaveGroupRequest
 DOWN = WorkerState.DOWN
 
 
-def test_a_worker_that_ends_stops_its_tasks_then_says_goodbye() -> None:
+def test_a_worker_that_ends_stops_its_tasks_and_then_leaves() -> None:
     recorder = Desk(at_once=False).stable("a").closed()
     assert (recorder.state, recorder.count(LeaveGroupRequest)) == (DOWN, 0)
 
@@ -29,5 +29,5 @@ def test_one_that_ends_while_its_tasks_stop_waits_for_them() -> None:
     assert recorder.stopped().count(LeaveGroupRequest) == 1
 
 
-def test_one_that_was_never_a_member_ends_without_a_word() -> None:
+def test_one_that_was_never_a_member_ends_without_a_leave() -> None:
     assert len(Desk().closed().wishes_of(LeaveResult)) == 1

@@ -46,7 +46,7 @@ def test_a_coordinator_that_is_forgotten_takes_along_what_was_asked_of_it() -> N
     assert len(requester.requests.overdue(10_000)) == 1
 
 
-def test_a_goodbye_is_said_by_a_member_to_a_coordinator_alone() -> None:
+def test_only_a_member_with_a_coordinator_sends_a_leave() -> None:
     requester = _requester()
     assert not requester.send_leave(0)
     requester.coordinator, requester.member_id = MANAGER, "w-1"

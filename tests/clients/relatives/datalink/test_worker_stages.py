@@ -13,5 +13,5 @@ def test_nobody_beats_who_joins_syncs_or_has_ended() -> None:
     assert {*BEATING, *SYNCING, *ENDED, Stage.JOINING} == set(Stage)
 
 
-def test_configurations_are_read_anew_by_who_leads_and_by_who_follows() -> None:
+def test_leaders_and_followers_read_configurations_again() -> None:
     assert [stage in SYNCING for stage in REFRESHING] == [True, False]

@@ -26,7 +26,7 @@ def test_only_what_does_not_run_and_is_still_configured_is_started() -> None:
     assert tasks.running == {"a": 1, "b": 1}
 
 
-def test_a_task_runs_until_it_is_told_to_have_stopped() -> None:
+def test_a_task_runs_until_it_is_reported_as_stopped() -> None:
     tasks, out = _tasks("a", "b")
     tasks.start(("a", "b"))
 

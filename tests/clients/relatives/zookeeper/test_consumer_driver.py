@@ -86,7 +86,7 @@ async def _asked(looker: RealClient, operation: Get | Children) -> Answer:
 
 
 @pytest.mark.requirement("ZK-05", "ZK-07", "ZK-14", "ZK-23", "ZK-24", "ZK-26", "ZK-27", "ZK-42")
-def test_records_flow_and_a_successor_goes_on_at_the_offset_that_was_committed(tmp_path: Path) -> None:
+def test_records_flow_and_a_successor_continues_at_the_offset_that_was_committed(tmp_path: Path) -> None:
     async def live() -> None:
         async with a_group(tmp_path) as (group, looker):
             await group.begin("a")

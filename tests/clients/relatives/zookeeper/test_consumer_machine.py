@@ -153,7 +153,7 @@ def test_queues_survive_a_rebalance() -> None:
 
 
 @pytest.mark.requirement("ZK-24", "ZK-32")
-def test_a_new_session_registers_anew_and_rebalances_at_once() -> None:
+def test_a_new_session_registers_again_and_rebalances_at_once() -> None:
     bench = Bench({"t": 2})
     player = bench.consumer("a").start()
     old = player.session_id
@@ -202,7 +202,7 @@ def test_a_connection_that_comes_back_in_time_costs_nothing() -> None:
     assert (causes(player), len(bench.owners())) == (["start"], 2)
 
 
-def test_a_registration_that_fails_in_a_new_session_is_told_and_waits_for_the_next() -> None:
+def test_a_registration_that_fails_in_a_new_session_is_reported_and_waits_for_the_next() -> None:
     bench = Bench({"t": 2})
     player = bench.consumer("a").start()
     player.cut()
@@ -219,7 +219,7 @@ def test_a_registration_that_fails_in_a_new_session_is_told_and_waits_for_the_ne
 
 @pytest.mark.requirement("ZK-03", "ZK-70", "ZK-73", "ZK-34")
 @pytest.mark.parametrize("size", [2, 5])
-def test_who_comes_or_goes_starts_a_rebalance_in_every_consumer(size: int) -> None:
+def test_a_consumer_that_comes_or_goes_starts_a_rebalance_in_every_consumer(size: int) -> None:
     bench = Bench({"t": 10})
     group = [bench.consumer(f"c{number}").start() for number in range(size)]
     settle(bench)
@@ -310,7 +310,7 @@ def test_a_rebalance_and_its_failure_have_one_cause_where_a_pattern_matches_othe
     assert (causes(player), failed.cause) == (["start", "topics"], "topics")
 
 
-def test_a_pattern_is_looked_for_anew_in_a_new_session() -> None:
+def test_a_pattern_is_looked_for_again_in_a_new_session() -> None:
     bench = Bench({"logs1": 1})
     player = bench.consumer("a", WhiteList(pattern="logs.*")).start()
     player.cut()
@@ -358,7 +358,7 @@ def test_the_executor_sees_the_shutdown_within_a_second() -> None:
     assert player.machine.threads == frozenset()
 
 
-def test_a_rebalance_that_goes_on_ends_before_the_shutdown_does() -> None:
+def test_a_rebalance_that_continues_ends_before_the_shutdown_does() -> None:
     bench = Bench({"t": 2})
     bench.create(PATHS.owner(("t", 0)), b"z-0")
     player = bench.consumer("a").start()

@@ -52,7 +52,7 @@ def test_one_stream_serves_several_partitions_each_in_its_own_order() -> None:
     assert records == [(10, 0), (10, 1), (11, 0), (10, 2), (11, 1)]  # chunk by chunk: neither by offset nor by partition
 
 
-def test_a_record_counts_as_consumed_when_it_is_taken() -> None:
+def test_a_record_counts_as_consumed_when_the_application_polls_it() -> None:
     owned = OwnedPartition(("t", 0), Stream(2), 5)
     owned.put(chunk(5, 6))
 

@@ -12,7 +12,7 @@ def note(notes: list[str], word: str, wanted: Wanted) -> Body:
     notes.append(word)
 
 
-def test_a_thread_runs_until_it_waits_and_goes_on_with_the_reply() -> None:
+def test_a_thread_runs_until_it_waits_and_continues_with_the_reply() -> None:
     threads, observed = Threads(), []
 
     def body() -> Body:
@@ -34,7 +34,7 @@ def test_a_reply_that_nobody_waits_for_is_ignored() -> None:
     assert threads.run(0) == []
 
 
-def test_a_sleeper_goes_on_when_its_time_has_come() -> None:
+def test_a_sleeper_continues_when_its_time_has_come() -> None:
     threads, notes = Threads(), list[str]()
     threads.start("one", note(notes, "awake", Sleep(200)))
     threads.run(50)

@@ -26,7 +26,7 @@ def test_what_is_committed_is_fetched_and_what_is_not_is_minus_one() -> None:
     in_virtual_time(live)
 
 
-def test_a_manager_that_is_gone_is_told_as_no_answer_and_another_is_found() -> None:
+def test_a_manager_that_is_gone_is_reported_as_no_answer_and_another_is_found() -> None:
     async def live() -> None:
         async with reference_cluster() as (cluster, network), brokers_of(network) as brokers:
             offsets = KafkaOffsets(brokers, "g")

@@ -102,7 +102,7 @@ def test_nothing_comes_without_room_or_after_a_stop() -> None:
     in_virtual_time(live)
 
 
-def test_a_leader_that_has_gone_is_told_and_the_new_one_is_found() -> None:
+def test_a_leader_that_has_gone_is_reported_and_the_new_one_is_found() -> None:
     async def live() -> None:
         async with reference_cluster() as (cluster, network), brokers_of(network) as brokers:
             host = Host({A: 0})

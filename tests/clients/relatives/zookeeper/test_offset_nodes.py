@@ -55,7 +55,7 @@ def test_a_fresh_assignment_takes_what_is_stored_as_what_was_written() -> None:
 
 
 @pytest.mark.requirement("ZK-07", "ZK-47")
-def test_the_next_owner_goes_on_where_the_last_one_was() -> None:
+def test_the_next_owner_continues_where_the_last_one_was() -> None:
     bench = Bench({"t": 1})
     old = bench.consumer("b").start()
     consume(old, 0, 1, 2, 3)

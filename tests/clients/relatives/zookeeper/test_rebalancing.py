@@ -81,7 +81,7 @@ def test_releasing_deletes_every_owner_node_and_empties_the_registry() -> None:
 
 
 @pytest.mark.requirement("ZK-42")
-def test_the_callbacks_are_told_what_is_released_and_who_gets_what() -> None:
+def test_the_callbacks_get_what_is_released_and_who_gets_what() -> None:
     bench = Bench({"t": 2})
     player = bench.consumer("a").start()
     bench.consumer("b").start()

@@ -68,7 +68,7 @@ def test_a_registration_that_another_session_has_is_refused() -> None:
     assert (failed.error, failed.message, failed.cause) == ("ZkException", f"Create {ME}: node exists", "start")
 
 
-def test_a_registration_that_went_through_unheard_is_taken_as_done() -> None:
+def test_a_registration_whose_answer_was_lost_counts_as_done() -> None:
     bench = Bench()
     player = bench.consumer("a")
     bench.holds = lambda one, operation: isinstance(operation, Create) and operation.path == ME

@@ -24,7 +24,7 @@ async def _answer(api: Api, version: int, body: Mapping[str, Any], client: str =
 
 @pytest.mark.parametrize(("version", "message"), [(2, "Group authorization failed."), (4, "")])
 @virtually
-async def test_nobody_is_told_the_coordinator_of_a_group_that_it_may_not_see(version: int, message: str) -> None:
+async def test_no_client_gets_the_coordinator_of_a_group_that_it_may_not_describe(version: int, message: str) -> None:
     (entry,) = (await _answer(Api.FIND_COORDINATOR, version, {"coordinator_keys": ("g",), "key_type": 0}))["coordinators"]
 
     assert (entry["error_code"], entry["node_id"], entry["host"], entry["port"], entry["error_message"]) == (NO_GROUP, -1, "", -1, message)
@@ -66,7 +66,7 @@ async def test_a_topic_that_is_asked_for_by_its_id_is_refused_without_its_name()
 
 @pytest.mark.parametrize(("api", "version", "body"), [(Api.METADATA, 12, {"topics": None}), (Api.DESCRIBE_TOPIC_PARTITIONS, 0, {"topics": ()})])
 @virtually
-async def test_of_all_topics_a_client_hears_of_those_that_it_may_see(api: Api, version: int, body: Mapping[str, Any]) -> None:
+async def test_of_all_topics_a_client_learns_of_those_that_it_may_see(api: Api, version: int, body: Mapping[str, Any]) -> None:
     assert [name for name, _, _ in _topics(await _answer(api, version, body))] == ["t"]
     assert _topics(await _answer(api, version, body, client="other")) == []
 
@@ -79,7 +79,7 @@ async def test_a_topic_whose_partitions_are_to_be_described_is_refused() -> None
 
 
 @virtually
-async def test_who_asks_for_what_nobody_denies_is_answered_as_ever() -> None:
+async def test_a_request_that_no_rule_denies_is_answered_as_usual() -> None:
     answer = await _answer(Api.LIST_OFFSETS, 7, {"topics": ({"name": "u", "partitions": ({"partition_index": 0, "timestamp": -1},)},)})
 
     assert answer["topics"][0]["partitions"][0]["error_code"] in (0, ErrorCode.NOT_LEADER_OR_FOLLOWER)

@@ -345,7 +345,7 @@ async def test_what_is_denied_to_one_client_another_does() -> None:
 
 
 @virtually
-async def test_a_request_that_is_refused_was_taken_up_as_often_as_a_fault_says() -> None:
+async def test_a_request_that_is_refused_was_processed_as_often_as_a_fault_says() -> None:
     async with staged() as stage:
         client = stage.connect("app")
         _deny(stage, "READ group g")

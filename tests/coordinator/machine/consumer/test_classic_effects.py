@@ -65,7 +65,7 @@ def test_a_joingroup_of_version_0_gives_the_session_timeout_for_the_rebalance_to
 
 
 @pytest.mark.requirement("CGX-33")
-def test_who_joins_without_a_topic_is_taken_for_one_like_the_others_until_the_group_looks_again() -> None:
+def test_a_member_without_a_topic_counts_as_one_like_the_others_until_the_group_checks_again() -> None:
     """Measured on 4.3.1: a target that is still due then is computed as if all subscribed to what its first member subscribes to."""
     script = ("B join", "A join", "wait 1100", "A beat", "C join", "C leave", "wait 1100", "C join names=null regex=")
 

@@ -61,7 +61,7 @@ def test_groups_are_described_apart() -> None:
 
 
 @pytest.mark.requirement("CGM-25")
-def test_a_member_at_epoch_1_is_told_of_no_assignment_that_it_has_already() -> None:
+def test_a_member_at_epoch_1_gets_no_assignment_that_it_has_already() -> None:
     answer = last("kafka-4.1", "A join", "A beat epoch=1")
 
     assert (answer.code, answer.assignment) == (0, None)

@@ -5,7 +5,7 @@ from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.wire.consumer_messages import ConsumerGroupDescribeRequest, ConsumerGroupHeartbeatRequest
 
 
-def test_each_word_of_the_dialect_has_its_function_and_no_function_is_without_a_word() -> None:
+def test_each_term_of_the_dialect_has_its_function_and_no_function_is_without_a_term() -> None:
     assert CONSUMER_FUNCTIONS.guards.keys() == set(CONSUMER.guards)
     assert CONSUMER_FUNCTIONS.answers.keys() == set(CONSUMER.answers)
     assert CONSUMER_FUNCTIONS.effects.keys() == set(CONSUMER.effects)

@@ -43,7 +43,7 @@ def test_the_place_of_an_instance_passes_with_its_share_its_partitions_and_what_
     assert (group.instances, group.topics_of_regex) == ({"i": "b"}, {"t.*": frozenset({"t1"})})
 
 
-def test_who_takes_the_place_of_another_members_instance_gives_up_what_it_had_itself() -> None:
+def test_a_member_that_takes_the_place_of_another_members_instance_gives_up_what_it_had_itself() -> None:
     """Kafka's `updateMember`: the partitions of who had the member id before are taken out of the owners first."""
     old, earlier = ConsumerMember(member_id="a", instance_id="i", names=frozenset({"t"})), ConsumerMember(member_id="b", names=frozenset({"u"}))
     group = _group(old, earlier)

@@ -24,7 +24,7 @@ NEWEST = "kafka-4.4"
         (("A join", "X away instance=i"), 25),
     ],
 )
-def test_who_asks_is_looked_at_in_kafkas_order(lines: tuple[str, ...], code: int) -> None:
+def test_the_sender_is_checked_in_kafkas_order(lines: tuple[str, ...], code: int) -> None:
     assert last(NEWEST, *lines).code == code
 
 
@@ -40,7 +40,7 @@ def test_a_full_group_lets_a_new_id_take_a_place_since_4_4() -> None:
     assert (last("kafka-4.3", *lines).code, last("kafka-4.4", *lines).code) == (81, 0)
 
 
-def test_a_group_that_is_named_as_perl_names_it_is_taken_by_newer_releases_alone() -> None:
+def test_a_regex_with_a_perl_group_name_is_accepted_by_newer_releases_only() -> None:
     assert [last(profile, "A join regex=(?<n>t) names=null").code for profile in ("kafka-4.0", "kafka-4.1", NEWEST)] == [128, 0, 0]
 
 
@@ -55,7 +55,7 @@ def test_a_member_names_itself_but_where_the_coordinator_names_it(version: int, 
 
 @pytest.mark.requirement("CGM-10")
 @pytest.mark.parametrize(("owned", "code"), [("own", 0), ("u[0]", 110), ("null", 110)])
-def test_whose_answer_was_lost_goes_on_if_it_owns_no_more_than_it_was_assigned(owned: str, code: int) -> None:
+def test_a_member_whose_answer_was_lost_continues_if_it_owns_no_more_than_its_assignment(owned: str, code: int) -> None:
     moved = ("A join", "wait 1100", "A beat owned=own", "B join", "wait 1100", "A beat owned=own", "A beat owned=own")
 
     assert last(NEWEST, *moved, f"A beat epoch=-1 owned={owned}").code == code

@@ -136,7 +136,7 @@ def test_a_member_of_unknown_state_is_none_any_more_when_it_joins_without_partit
 
 
 @pytest.mark.requirement("CGL-16")
-def test_a_member_of_unknown_state_that_holds_nothing_any_more_goes_on() -> None:
+def test_a_member_of_unknown_state_that_holds_nothing_any_more_continues() -> None:
     machine = Loaded(shared_group(state=127))
 
     answer = machine.beat("A", 2, owned={})
@@ -146,7 +146,7 @@ def test_a_member_of_unknown_state_that_holds_nothing_any_more_goes_on() -> None
 
 
 @pytest.mark.parametrize("state", [0, 2])
-def test_a_loaded_group_goes_on_where_it_was(state: int) -> None:
+def test_a_loaded_group_continues_where_it_was(state: int) -> None:
     machine = Loaded(shared_group(state=state))
 
     answer = machine.beat("A", 2, owned={T: (0, 1)})

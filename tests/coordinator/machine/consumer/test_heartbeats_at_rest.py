@@ -18,7 +18,7 @@ from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
 from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest
 
 
-def test_another_heartbeat_interval_is_told_with_the_next_heartbeat() -> None:
+def test_another_heartbeat_interval_is_reported_with_the_next_heartbeat() -> None:
     history = Settled()
     history.twins.both(lambda machine: machine.configure_group("g", {"consumer.heartbeat.interval.ms": "6000"}))
     history.beat_on()
@@ -102,14 +102,14 @@ def _settled() -> tuple[ConsumerGroup, ConsumerMember]:
     return group, member
 
 
-def test_a_heartbeat_that_was_at_rest_is_so_again_with_or_without_its_instance() -> None:
+def test_a_repeated_heartbeat_goes_the_short_way_with_or_without_its_instance() -> None:
     group, _ = _settled()
 
     assert session_ms_again(group, BEAT, ARRIVAL, 7) == session_ms_again(group, replace(BEAT, instance_id=None), ARRIVAL, 7) == 7
 
 
 @pytest.mark.parametrize("change", OTHERS.values(), ids=OTHERS)
-def test_a_heartbeat_that_was_at_rest_is_looked_at_anew_where_one_thing_is_another(change: Callable[[ConsumerGroup, ConsumerMember], object]) -> None:
+def test_a_repeated_heartbeat_is_processed_in_full_if_anything_differs(change: Callable[[ConsumerGroup, ConsumerMember], object]) -> None:
     group, member = _settled()
     change(group, member)
 

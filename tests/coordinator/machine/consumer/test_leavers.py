@@ -34,7 +34,7 @@ def test_a_leavegroup_names_by_member_id_and_where_there_is_none_by_instance() -
     assert [entry.error_code for entry in entries_of(event)] == [0, 0, 82, 25, 25]
 
 
-def test_who_is_named_twice_goes_once() -> None:
+def test_a_member_that_is_named_twice_leaves_once() -> None:
     event = _event(ClassicEvent.LEAVE_GROUP, ("b", "i"), ("", "i"))
 
     assert _ids(event) == ["b"]

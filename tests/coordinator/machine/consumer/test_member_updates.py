@@ -106,7 +106,7 @@ def test_a_member_without_an_id_is_given_one_in_version_0() -> None:
     assert last(NEWEST, "- join version=0").code == 0
 
 
-def test_who_joins_by_an_expression_and_names_another_assignor_bumps_at_once_since_4_4() -> None:
+def test_a_member_that_joins_by_an_expression_and_names_another_assignor_bumps_at_once_since_4_4() -> None:
     """Fuzzing of 4.4.0 found it; whoever joins by names bumps in any case."""
     assert [_epoch_after_a_join(profile, assignor) for profile in ("kafka-4.3", NEWEST) for assignor in ("uniform", "range")] == [1, 1, 1, 2]
 
@@ -127,7 +127,7 @@ def test_of_two_assignors_that_are_level_every_heartbeat_for_the_second_bumps_si
     assert last(profile, *level, f"{member} beat", f"{member} beat", "bumps").bumps == 2 * bumps
 
 
-def test_who_comes_for_an_instance_has_its_rack() -> None:
+def test_a_member_that_replaces_an_instance_has_its_rack() -> None:
     player = Player(NEWEST, group="g")
     for line in ("S join instance=i rack=r1", "S away instance=i", "T join instance=i"):
         player.play("-", line.split(" "))

@@ -67,7 +67,7 @@ def test_a_subscription_that_cannot_be_read_is_an_unknown_error_until_4_2_2(prof
     assert last(profile, "A join", "K joingroup id=self unreadable=1").code == code
 
 
-def test_who_sends_a_subscription_that_cannot_be_read_ends_nothing() -> None:
+def test_a_member_that_sends_a_subscription_that_cannot_be_read_ends_nothing() -> None:
     assert last(NEWEST, "A join", "K joingroup id=self unreadable=1", "describe").state == "Stable"
 
 
@@ -97,7 +97,7 @@ def test_the_time_to_join_again_runs_from_the_first_27() -> None:
     assert last(NEWEST, *script, "K joingroup timeout=3000", "K sync", "wait 1100", "K heartbeat").code == 27
 
 
-def test_a_member_that_has_to_revoke_is_told_so_by_its_heartbeat_and_may_sync_meanwhile() -> None:
+def test_a_member_that_has_to_revoke_learns_it_from_its_heartbeat_and_may_sync_meanwhile() -> None:
     """It acknowledges by a JoinGroup that owns no more, and its partitions are free then."""
     script = (LIVE, "A join", "K joingroup")
 
@@ -144,7 +144,7 @@ def test_a_group_in_its_first_join_phase_cannot_be_converted_unless_its_members_
 
 @pytest.mark.requirement("CGG-11")
 @pytest.mark.parametrize(("release", "epoch"), [("kafka-4.0", 1), ("kafka-4.2", 1), ("kafka-4.3", 0), (NEWEST, 0)])
-def test_who_joins_a_group_without_a_generation_and_without_a_topic_is_told_0_since_4_3(release: str, epoch: int) -> None:
+def test_a_join_without_a_topic_to_a_group_without_a_generation_is_answered_0_since_4_3(release: str, epoch: int) -> None:
     player = _delaying(release)
     for line in ("K joingroup", "K joingroup", "A join", "K leavegroup", "A join names=[]"):
         player.play("-", line.split(" "))

@@ -37,7 +37,7 @@ def test_what_is_not_reported_is_revoked_in_the_same_step() -> None:
     assert step == Step(STABLE, 2, {"t": {0: 1}}, {})
 
 
-def test_a_member_without_a_word_on_what_it_owns_has_not_acknowledged() -> None:
+def test_a_member_that_does_not_report_what_it_owns_has_not_acknowledged() -> None:
     assert _reconciler((0,), 2).step(_member({0}, pending={1}, progress=UNREVOKED)) is None
     assert _reconciler((0,), 2, owned={0, 1}).step(_member({0}, pending={1}, progress=UNREVOKED)) is None
 
@@ -84,7 +84,7 @@ def test_a_settled_member_stays_as_it_is() -> None:
     assert _reconciler((0,), 1).step(_member({0})) is None
 
 
-def test_a_dropped_topic_is_taken_away_ahead_of_the_next_target() -> None:
+def test_a_dropped_topic_is_revoked_before_the_next_target() -> None:
     step = _reconciler((0,), 1, subscribed=frozenset(), enforces=True).step(_member({0}))
     gone = _reconciler((0,), 1, owned=frozenset(), subscribed=frozenset(), enforces=True).step(_member({0}))
 

@@ -149,7 +149,7 @@ def test_a_target_that_is_asked_for_again_is_made_once(monkeypatch: pytest.Monke
     assert len(asked) == 1
 
 
-def test_a_target_is_made_anew_where_anything_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_target_is_computed_again_if_anything_differs(monkeypatch: pytest.MonkeyPatch) -> None:
     asked, group = _counted(monkeypatch), _group(a="t_u", b="t_u")
     group.target = {"a": {T: (0, 1)}, "b": {T: (2, 3)}}
     changes: Sequence[Callable[[], object]] = (

@@ -45,7 +45,7 @@ def test_a_group_that_is_led_elsewhere_is_answered_16_and_one_that_is_loading_14
 
 
 @pytest.mark.requirement("CGL-05", "CGL-06")
-def test_timers_run_anew_from_the_load_with_the_full_timeouts() -> None:
+def test_timers_restart_at_the_load_with_the_full_timeouts() -> None:
     config = "config consumer.session.timeout.ms=2000 consumer.heartbeat.interval.ms=500"
 
     assert last(NEWEST, config, "A join", "wait 1500", "restart", "wait 1500", "A beat").code == 0
@@ -99,7 +99,7 @@ def test_groups_with_members_of_the_same_ids_do_not_touch_each_other() -> None:
 
 
 @pytest.mark.requirement("CGR-12")
-def test_a_waiting_member_is_told_the_whole_assignment_each_time_it_grows() -> None:
+def test_a_waiting_member_gets_the_whole_assignment_each_time_it_grows() -> None:
     lines = ("A join", "wait 1100", "B join", "A beat", "wait 1100", "C join names=t", "A beat owned=own", "B beat", "wait 1100", "A leave", "B beat")
     observed = last(NEWEST, *lines)
 

@@ -47,7 +47,7 @@ def test_more_lists_of_names_than_are_kept_are_read_all_the_same() -> None:
     assert tree.get_each(GetEach("/p", asked[0])).values == (b"/p/a",)
 
 
-def test_a_watch_on_children_does_not_hear_of_data() -> None:
+def test_a_watch_on_children_does_not_learn_of_data() -> None:
     tree = tree_of("/p", "/p/a")
     tree.watch_children("/p", 7)
 
@@ -56,7 +56,7 @@ def test_a_watch_on_children_does_not_hear_of_data() -> None:
     assert tree.apply(NodeCreated("/p/c", b"", 0), 6) == []
 
 
-def test_the_end_of_a_node_is_told_to_each_session_once_and_above_it_too() -> None:
+def test_the_end_of_a_node_is_reported_to_each_session_once_and_above_it_too() -> None:
     tree = tree_of("/p", "/p/a")
     tree.watch_data("/p/a", 7)
     tree.watch_children("/p/a", 7)

@@ -41,7 +41,7 @@ def test_each_kind_of_trouble_is_one_line_and_its_own_exit_code(
     assert capsys.readouterr().err == "groupproof: no such thing\n"
 
 
-def test_a_package_that_is_missing_is_told_with_its_cure(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_package_that_is_missing_is_reported_with_its_cure(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     raising(ExceptionGroup("inside a nursery", [ModuleNotFoundError("No module named 'requests'", name="requests")]), monkeypatch)
 
     assert run([]) == 4

@@ -33,7 +33,7 @@ def test_each_side_selects_among_its_own_cases() -> None:
     assert {case.side for case in coordinator} == {"coordinator"}
 
 
-def test_what_is_wrong_is_told_before_anything_runs(tmp_path: Path) -> None:
+def test_what_is_wrong_is_reported_before_anything_runs(tmp_path: Path) -> None:
     with pytest.raises(WrongUsage, match="matches no case"):
         Certification(replace(OPTIONS, only=("heartbeet",)), "coordinator")
     with pytest.raises(WrongUsage, match="can't read the expectations"):
@@ -95,5 +95,5 @@ def test_a_baseline_is_of_the_same_side(tmp_path: Path) -> None:
     assert config.baseline is not None
     assert config.baseline.name.endswith("report.json")
     assert (config.wanted.only, config.wanted.level, config.wanted.selected) == (("heartbeat",), "must", frozenset(case.id for case in config.cases))
-    with pytest.raises(WrongUsage, match="is the report of a client, and tells nothing of a coordinator"):
+    with pytest.raises(WrongUsage, match="is the report of a client, and has nothing about a coordinator"):
         Certification(options, "coordinator")

@@ -53,7 +53,7 @@ def test_an_option_that_makes_no_sense_is_refused_in_one_line(arguments: list[st
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"), [([], "name either"), (["--"], "nothing stands behind --"), (["kafka-python", "--", "x"], "name either")]
+    ("arguments", "message"), [([], "name either"), (["--"], "there is nothing after --"), (["kafka-python", "--", "x"], "name either")]
 )
 def test_a_subject_is_named_once(arguments: list[str], message: str, groupproof: Call) -> None:
     called = groupproof("certify", "client", *arguments)

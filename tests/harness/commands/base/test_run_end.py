@@ -48,7 +48,7 @@ def printed(summary: RunSummary, *, gave_up: str | None = None, left_out: int = 
     return out.getvalue().splitlines()
 
 
-def test_a_failure_is_told_with_what_was_expected_what_was_seen_and_how_to_have_it_again() -> None:
+def test_a_failure_is_reported_with_expectation_observation_and_how_to_repeat_it() -> None:
     lines = printed(run(result(FIRST, Verdict.FAILED), result(SECOND, Verdict.OK)))
 
     assert lines == [
@@ -69,7 +69,7 @@ def test_the_most_severe_stands_last() -> None:
     assert parts == ["NON_STRICT", "INCONCLUSIVE", "FAILED", "FAILED", "report:"]
 
 
-def test_what_a_broken_shim_does_everywhere_is_told_once() -> None:
+def test_what_a_broken_shim_does_everywhere_is_reported_once() -> None:
     lines = printed(run(*(result(case, Verdict.BROKEN, observed="It crashed.") for case in CASES[:3])), gave_up="it is no use")
 
     assert sum("It crashed." in line for line in lines) == 1
@@ -78,7 +78,7 @@ def test_what_a_broken_shim_does_everywhere_is_told_once() -> None:
     assert "given up: it is no use" in lines
 
 
-def test_failures_of_one_cause_are_told_once_with_their_number() -> None:
+def test_failures_of_one_cause_are_reported_once_with_their_number() -> None:
     others = [replace(result(case, Verdict.FAILED), ruling=replace(result(case, Verdict.FAILED).ruling, fingerprint="cd")) for case in CASES[3:5]]
     lines = printed(run(*(result(case, Verdict.FAILED) for case in CASES[:3]), *others))
 
@@ -87,7 +87,7 @@ def test_failures_of_one_cause_are_told_once_with_their_number() -> None:
     ]
 
 
-def test_a_known_failure_is_told_with_its_reason_and_a_stale_one_with_its_remedy() -> None:
+def test_a_known_failure_is_reported_with_its_reason_and_a_stale_one_with_its_remedy() -> None:
     failure = KnownFailure(
         case=FIRST.id, verdict=Verdict.FAILED, reason="drops its id", source="docs/findings/1.md", subject=SpecifierSet(), fingerprint="ab"
     )
@@ -100,11 +100,11 @@ def test_a_known_failure_is_told_with_its_reason_and_a_stale_one_with_its_remedy
     assert "stale entry 2: expired; update it with: groupproof expect update out" in lines
 
 
-def test_a_crash_in_company_is_told_though_its_case_passed() -> None:
+def test_a_crash_beside_other_cases_is_reported_though_its_case_passed() -> None:
     passed = result(FIRST, Verdict.OK)
     lines = printed(run(replace(passed, ruling=replace(passed.ruling, shared_ends=("exited with status 1: [panic]",)))))
 
-    assert lines[0] == "crash a process of the shim that hosts several cases ended unasked in 1 run, had again alone: exited with status 1: [panic]"
+    assert lines[0] == "crash a process of the shim that hosts several cases ended unasked in 1 run, repeated alone: exited with status 1: [panic]"
 
 
 @pytest.mark.parametrize("interrupted", [True, False])
@@ -135,7 +135,7 @@ def test_a_partial_grade_says_which_cases_it_lacks_and_what_its_exit_code_means(
     assert not any("nothing FAILED" in line for line in [*printed(summary), *printed(replace(summary, unjudged=()), code=2)])
 
 
-def test_the_difference_to_a_baseline_is_told_at_length_where_it_is_severe() -> None:
+def test_the_difference_to_a_baseline_is_reported_at_length_if_it_is_severe() -> None:
     moved = tuple(Change(id=f"a/classic/c{number}", before="OK", now="FAILED", observed="It fell.") for number in range(12))
     new = tuple(Change(id=f"b/classic/c{number}", before="", now="OK") for number in range(12))
     summary = run(result(FIRST, Verdict.OK))

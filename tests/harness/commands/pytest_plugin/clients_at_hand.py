@@ -1,4 +1,4 @@
-"""Where a release of a client is installed, or a skip with the reason where it can't be had here."""
+"""Where a release of a client is installed, or a skip with the reason where it is not available here."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def site_of(client: str) -> str:
     try:
         return provision(resolve(client), default_cache(), lambda _: None).env["PYTHONPATH"]
     except ProvisionError as error:
-        pytest.skip(f"{client} can't be had here: {error}")
+        pytest.skip(f"{client} is not available here: {error}")
 
 
 def pytest_in(folder: Path, *arguments: str, path: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -15,14 +15,14 @@ def test_workers_share_the_machine() -> None:
     assert one_of_three.config.jobs == -(-alone.config.jobs // 3)
 
 
-def test_a_coordinator_is_judged_by_its_own_profile_unless_told() -> None:
+def test_a_coordinator_is_judged_by_its_own_profile_by_default() -> None:
     own = background_run_of(run_plan(side="coordinator", named="librdkafka-mock"), (), processes=1, say=lambda *_: None)
     background_run = background_run_of(run_plan(side="coordinator", named="groupproof", profile="kafka-2.8"), (), processes=1, say=lambda *_: None)
 
     assert own.config.profile != background_run.config.profile == "kafka-2.8"
 
 
-def test_a_campaign_that_is_stopped_before_it_begins_reaches_no_case_and_knows_it() -> None:
+def test_a_run_that_is_stopped_before_it_begins_reaches_no_case_and_knows_it() -> None:
     background_run = background_run_of(run_plan(), (CASE,), processes=1, say=lambda *_: None)
     background_run.stop()
 

@@ -58,7 +58,7 @@ def test_a_case_can_be_chosen_by_its_node_id_keyword_requirement_and_mark(pytest
         assert "test_own.py::test_own" not in result.outlines
 
 
-def test_who_runs_a_file_of_his_own_is_spared_the_cases_that_the_configuration_names(pytester: pytest.Pytester) -> None:
+def test_a_user_who_runs_one_file_does_not_run_the_cases_of_the_configuration(pytester: pytest.Pytester) -> None:
     pytester.makeini(CONFIGURED)
     pytester.makepyfile(test_own=OWN)
 

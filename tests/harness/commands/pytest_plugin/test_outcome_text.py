@@ -36,7 +36,7 @@ def test_each_verdict_has_its_outcome(verdict: Verdict, kind: Kind) -> None:
     assert _saying(verdict).kind is kind
 
 
-def test_a_failure_names_requirement_expected_observed_and_how_to_have_it_again() -> None:
+def test_a_failure_names_requirement_expected_observed_and_how_to_repeat_it() -> None:
     lines = _saying(Verdict.FAILED).text.splitlines()
 
     assert lines[0] == "HB-03: It went on."

@@ -40,6 +40,6 @@ def test_the_cases_of_both_protocols_are_collected_where_the_brokers_speak_both(
     assert dialects("kafka-3.9") == {"classic"}
 
 
-def test_the_report_goes_where_certify_puts_it_unless_told() -> None:
+def test_the_report_goes_where_certify_puts_it_by_default() -> None:
     assert RunPlan.of(options()).output(SUBJECT) == Path("reports/odd-1.2")
     assert RunPlan(options=options(output=Path("out")), cases=(), expectations=RunPlan.of(options()).expectations).output(SUBJECT) == Path("out")

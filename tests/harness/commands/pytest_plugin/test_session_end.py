@@ -68,7 +68,7 @@ def test_nothing_that_reached_a_verdict_is_never_a_pass(tmp_path: Path) -> None:
     assert closing.is_vacuous
 
 
-def test_a_subject_that_cannot_be_had_leaves_no_report_and_says_so(tmp_path: Path) -> None:
+def test_a_subject_that_is_not_available_leaves_no_report_and_says_so(tmp_path: Path) -> None:
     SharedFolder(tmp_path).put(f"0{ENDED}", ShareEnd(about=None, trouble=BrokenEnvironment("no Java")))
 
     closing = closed(run_plan(output=tmp_path / "out"), (), None, tmp_path)

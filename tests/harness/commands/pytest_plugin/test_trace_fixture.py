@@ -23,13 +23,13 @@ def test_a_member_that_breaks_a_rule_fails_the_check_with_the_rule_and_the_frame
 
 
 def test_nothing_to_judge_is_no_pass(groupproof_trace: GroupproofTrace) -> None:
-    with pytest.raises(AssertionError, match="nobody has spoken of a group"):
+    with pytest.raises(AssertionError, match="the trace has nothing about a group"):
         groupproof_trace.check()
-    with pytest.raises(AssertionError, match="nobody has spoken of group 'orders'"):
+    with pytest.raises(AssertionError, match="the trace has nothing about group 'orders'"):
         groupproof_trace.check("orders")
 
 
-def test_a_member_that_goes_without_a_word_is_unclean(
+def test_a_member_that_ends_without_a_leave_is_unclean(
     groupproof_coordinator: GroupproofCoordinator, groupproof_group: GroupproofGroup, groupproof_trace: GroupproofTrace
 ) -> None:
     member = groupproof_group.add("rude")

@@ -39,7 +39,7 @@ def test_a_share_is_claimed_once(tmp_path: Path) -> None:
     other.let_go()
 
 
-def test_a_share_whose_worker_is_gone_is_deserted_and_taken_up_by_nobody(tmp_path: Path) -> None:
+def test_a_share_whose_worker_is_gone_is_deserted_and_nobody_takes_it_over(tmp_path: Path) -> None:
     one, other = SharedFolder(tmp_path), SharedFolder(tmp_path)
     one.claim(0)
     one.let_go()

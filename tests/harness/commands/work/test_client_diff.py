@@ -30,7 +30,7 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("silent")
-def test_clients_that_end_all_cases_alike_are_told_so_in_one_line(groupproof: Call) -> None:
+def test_clients_that_end_all_cases_alike_are_reported_in_one_line(groupproof: Call) -> None:
     called = groupproof("diff", "java", "groupproof", *ONLY)
 
     assert (called.code, called.out) == (0, "java and groupproof: 0 of 1 cases differ\n")
@@ -46,7 +46,7 @@ def test_the_cases_of_both_protocols_are_compared(groupproof: Call) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("silent")
-def test_each_case_that_clients_end_otherwise_is_told_with_both_verdicts_and_where_their_groups_went_apart(groupproof: Call) -> None:
+def test_each_case_that_clients_end_differently_is_reported_with_both_verdicts_and_where_their_groups_diverged(groupproof: Call) -> None:
     called = groupproof("diff", "groupproof", "java@0.0.0", *ONLY)
 
     assert called.code == 1
@@ -75,7 +75,7 @@ def test_what_cannot_be_compared_is_wrong_usage(groupproof: Call, options: tuple
     assert complaint in called.err
 
 
-def test_a_groups_moves_are_told_without_times_and_ids() -> None:
+def test_a_groups_moves_are_reported_without_times_and_ids() -> None:
     moved = Observation(
         seq=0, at_ns=5, kind="transition", group="g", generation=2, state_before="Stable", state_after="PreparingRebalance",
         rule="JoinGroup/Stable/joins", body={"reason": "m1-7f joined"},

@@ -26,7 +26,7 @@ def test_it_says_how_many_are_proven_and_why_the_others_are_not(groupproof: Call
         assert f"{len(gap.ids)} without a witness: {gap.why} Needs: {gap.needs}.\n  {' '.join(gap.ids)}\n" in called.out
 
 
-def test_the_sections_are_told_apart_and_add_up(groupproof: Call) -> None:
+def test_the_sections_are_distinguished_and_add_up(groupproof: Call) -> None:
     entry = groupproof("list", "--coverage", "--json").json
 
     assert sum(section["requirements"] for section in entry["sections"]) == entry["requirements"] == len(requirements())

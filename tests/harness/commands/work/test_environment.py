@@ -14,7 +14,7 @@ from groupproof.harness.commands.work import environment
 from groupproof.harness.commands.work.environment import Part
 
 
-def test_containers_of_killed_runs_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_containers_of_killed_runs_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environment, "_answer", lambda argv: None)
     monkeypatch.setattr(environment, "left", lambda: ["groupproof-1", "groupproof-2"])
     text = next(part.found for part in environment.examine() if part.name == "leftovers")

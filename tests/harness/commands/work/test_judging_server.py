@@ -49,7 +49,7 @@ def test_it_serves_until_it_is_interrupted_and_judges_nobody() -> None:
         (Serve(host="203.0.113.1"), BrokenEnvironment),
     ],
 )
-def test_what_cannot_be_served_is_told_by_whose_fault_it_is(serve: Serve, trouble: type[Exception]) -> None:
+def test_what_cannot_be_served_is_reported_with_the_side_at_fault(serve: Serve, trouble: type[Exception]) -> None:
     with pytest.raises(trouble):
         serve.run(stop)
 

@@ -43,7 +43,7 @@ def test_a_replay_says_whether_it_came_out_as_recorded(
     assert last.startswith(message)
 
 
-def test_what_is_told_names_the_times_as_people_do(capsys: pytest.CaptureFixture[str]) -> None:
+def test_reported_times_are_written_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     one(Simulation.from_json({**QUICK.to_json(), "duration_ms": 3_700_000}), Schedule(), None, as_json=False)
 
     text = capsys.readouterr().out

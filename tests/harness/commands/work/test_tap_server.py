@@ -52,7 +52,7 @@ def test_the_profile_that_is_named_holds(upstream: list[Address]) -> None:
     assert Tap(upstream=upstream, profile="kafka-2.4").run(stop).profile == "kafka-2.4"
 
 
-def test_who_stops_it_before_the_upstream_answers_gets_a_report_of_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stop_before_the_upstream_answers_gives_an_empty_report(monkeypatch: pytest.MonkeyPatch) -> None:
     async def meet(connect: object, bootstrap: object, *, profile: str | None) -> UpstreamInfo:
         signal.raise_signal(signal.SIGINT)
         await trio.sleep_forever()
@@ -78,12 +78,12 @@ def test_nobody_at_the_upstream_is_the_environments_fault(monkeypatch: pytest.Mo
         Tap(upstream=[("127.0.0.1", 1)]).run(stop)
 
 
-def test_a_port_that_cannot_be_had_is_the_environments_fault(upstream: list[Address]) -> None:
+def test_a_port_that_is_not_available_is_the_environments_fault(upstream: list[Address]) -> None:
     with pytest.raises(BrokenEnvironment, match=r"can't listen on 203\.0\.113\.1"):
         Tap(upstream=upstream, host="203.0.113.1").run(stop)
 
 
-def test_a_trace_that_cannot_be_written_is_told_before_and_borne_after(
+def test_a_trace_that_cannot_be_written_is_reported_before_the_run_and_tolerated_after(
     upstream: list[Address], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").touch()
@@ -98,7 +98,7 @@ def test_a_trace_that_cannot_be_written_is_told_before_and_borne_after(
     assert [record.message for record in caplog.records] == [f"can't write {tmp_path / TRACE} any more: No space left on device"]
 
 
-def test_whoever_follows_the_file_sees_each_line_when_it_is_written(tmp_path: Path) -> None:
+def test_a_reader_of_the_file_gets_each_line_when_it_is_written(tmp_path: Path) -> None:
     obs = Observation(seq=0, at_ns=0, kind="event")
 
     with tap_server._Lines(tmp_path / TRACE) as lines:

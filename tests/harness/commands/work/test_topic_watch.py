@@ -69,7 +69,7 @@ def test_a_cluster_and_its_segments_and_a_recording_of_it_tell_the_same(tmp_path
     assert (live.counts["t"], live.behind, files.tally.read, again.tally.to_json()) == (2, 0, 3, files.tally.to_json())
 
 
-def test_whoever_watches_asks_for_nothing_but_to_read() -> None:
+def test_a_watch_sends_only_requests_that_read() -> None:
     asked: set[Api] = set()
     watch = _watch(_logs(), asked=asked)
 
@@ -111,7 +111,7 @@ def test_a_group_is_quiet_since_its_last_generation_and_not_at_all_while_it_is_n
 
 def test_files_that_hold_no_topic_are_one_clear_error(tmp_path: Path) -> None:
     (tmp_path / "empty.ndjson").touch()
-    with pytest.raises(WrongUsage, match="tells of no group"):
+    with pytest.raises(WrongUsage, match="has no group"):
         read_files([tmp_path / "empty.ndjson"], TopicWatch())
     with pytest.raises(WrongUsage, match="can't read the trace"):
         read_files([tmp_path / "gone.log"], TopicWatch())
@@ -156,7 +156,7 @@ def test_a_tap_in_front_of_the_cluster_sees_nothing_but_reading(is_admin: bool, 
     assert {obs.api for obs in recorder.trace if obs.kind == "request"} == {api.title for api in allowed}
 
 
-def test_whoever_watches_a_cluster_that_is_away_says_why_nothing_comes() -> None:
+def test_a_watch_of_a_cluster_that_is_down_says_why_nothing_comes() -> None:
     logs, watch, problems = _logs(), TopicWatch(), list[str]()
 
     def is_away() -> bool:

@@ -99,7 +99,7 @@ def test_a_join_that_is_refused_as_unknown_may_be_tried_without_the_id() -> None
     assert findings(ids_are_given_up_for_a_reason, anew(story)) == []
 
 
-def test_who_left_or_was_not_heard_for_a_session_or_is_an_instance_begins_anew() -> None:
+def test_a_member_that_left_or_was_silent_for_a_session_or_is_static_begins_again() -> None:
     left, late, instance = Story().member(), Story().member(), Story().member()
     left.leave()
     late.at(2_000).commit(("t", 0, 1))
@@ -110,7 +110,7 @@ def test_who_left_or_was_not_heard_for_a_session_or_is_an_instance_begins_anew()
     assert findings(ids_are_given_up_for_a_reason, anew(instance, instance="i0")) == []
 
 
-def test_a_pending_id_leaves_no_ghost_and_a_lost_connection_is_a_mishap_of_its_own() -> None:
+def test_a_pending_id_leaves_no_ghost_and_a_lost_connection_is_a_separate_fault() -> None:
     pending, cut = Story(), Story().member()
     pending.join(error=79)
     cut.see("event", who="link", client="m0", connection=1, body={"name": "closed"})
@@ -120,7 +120,7 @@ def test_a_pending_id_leaves_no_ghost_and_a_lost_connection_is_a_mishap_of_its_o
     assert found.observed == "After its connection was closed it joined again with the empty member id."
 
 
-def test_who_was_away_from_its_application_for_the_poll_deadline_or_met_nothing_has_reasons_of_its_own() -> None:
+def test_a_member_with_a_late_poll_or_without_a_fault_has_its_own_reasons() -> None:
     away, nothing = Story().member(), Story().member()
     away.kit("command", "m0", command="commit", fields={})
     away.at(4_000).beat(error=27)
@@ -141,7 +141,7 @@ def back_at(ms: int) -> Story:
     return story
 
 
-def test_who_was_killed_or_stood_still_for_the_poll_deadline_begins_anew() -> None:
+def test_a_member_that_was_killed_or_paused_for_the_poll_deadline_begins_again() -> None:
     killed, frozen, briefly = Story().member(), Story().member(), Story().member()
     killed.at(300).beat(error=27)
     killed.kit("kill", "m0")
@@ -155,7 +155,7 @@ def test_who_was_killed_or_stood_still_for_the_poll_deadline_begins_anew() -> No
     assert len(findings(ids_are_given_up_for_a_reason, anew(briefly, rebalance_ms=3_500))) == 1
 
 
-def test_who_has_given_its_id_up_and_asks_again_without_it_is_told_once() -> None:
+def test_a_member_that_dropped_its_id_and_asks_again_without_it_is_reported_once() -> None:
     story = Story().member()
     story.at(300).beat(error=22)
     story.answer(story.request(Api.JOIN_GROUP, body=SESSION), error=15, member="")
@@ -230,7 +230,7 @@ def test_a_member_of_an_older_generation_is_not() -> None:
 
 
 @pytest.mark.parametrize(("spoke", "observed"), [(True, "It fell silent: its last word was SyncGroup."), (False, "It never spoke to the group.")])
-def test_silence_is_told_with_the_last_word(spoke: bool, observed: str) -> None:
+def test_silence_is_reported_with_the_last_word(spoke: bool, observed: str) -> None:
     story = healed(Story().member() if spoke else Story())
 
     (found,) = findings(SETTLED, story.end(SETTLES_MS + 1_100))
@@ -246,7 +246,7 @@ def beating(session_ms: int, *ignored: str) -> Story:
     return healed(story).end(SETTLES_MS + 1_100)
 
 
-def test_who_hears_of_a_rebalance_when_it_is_over_need_not_settle() -> None:
+def test_a_member_that_learns_of_a_rebalance_when_it_is_over_need_not_settle() -> None:
     with pytest.raises(NotOffered, match="m0 heartbeats every 30000 ms, and a rebalance waits for it 30000 ms"):
         findings(SETTLED, beating(90_000, "heartbeat_interval_ms"))
     for story in (beating(45_000, "heartbeat_interval_ms"), beating(90_000)):
@@ -272,7 +272,7 @@ def test_a_run_that_ended_early_settles_nothing() -> None:
 
 
 @pytest.mark.parametrize(("entry", "expected"), [(True, Verdict.OK), (False, Verdict.FAILED)])
-def test_who_was_told_what_ends_a_client_may_end_if_it_tells(entry: bool, expected: Verdict) -> None:
+def test_a_client_that_got_a_fatal_error_may_end_if_it_reports_it(entry: bool, expected: Verdict) -> None:
     story = Story().member()
     story.at(500).beat(error=82)
     if entry:
@@ -281,7 +281,7 @@ def test_who_was_told_what_ends_a_client_may_end_if_it_tells(entry: bool, expect
     assert verdict(SETTLED, healed(story).end(SETTLES_MS + 1_100)) is expected
 
 
-def test_who_may_not_ask_for_its_offsets_may_end_if_it_tells_also_after_an_answer_that_it_kept_for_itself() -> None:
+def test_a_member_without_permission_to_fetch_offsets_may_end_if_it_reports_it_also_after_an_unreported_answer() -> None:
     story = Story().member()
     story.at(500).exchange(Api.OFFSET_FETCH, error=30)
     story.tell("error", error="GROUP_AUTHORIZATION_FAILED")

@@ -49,17 +49,17 @@ def holding(*entries: int, offsets: tuple[int, ...], until_ms: float = 8_000) ->
 HOLDS = application_holds("m0", 2, after="since", requirement="ASSIGN-11")
 
 
-def test_an_application_holds_what_it_was_told_of_and_the_client_was_assigned() -> None:
+def test_an_application_holds_what_its_callback_got_and_the_client_was_assigned() -> None:
     assert verdict(HOLDS, holding(0, 1, offsets=(0, 1))) is Verdict.OK
 
 
-def test_partitions_that_were_assigned_and_never_told_of_are_nobodys_and_so_are_those_told_of_alone() -> None:
+def test_partitions_that_were_only_assigned_or_only_reported_have_no_owner() -> None:
     for story in (holding(0, offsets=(0, 1)), holding(0, 1, offsets=(0,))):
         (found,) = findings(HOLDS, story)
         assert (found.verdict, found.proof) == (Verdict.FAILED, Proof.LIVENESS)
 
 
-def test_an_application_that_may_yet_be_told_is_not_judged() -> None:
+def test_an_application_that_may_still_get_its_report_is_not_judged() -> None:
     with pytest.raises(NotReached, match="before its time was over"):
         findings(HOLDS, holding(0, offsets=(0, 1), until_ms=3_000))
 
@@ -85,7 +85,7 @@ def test_records_long_after_the_join_and_before_the_assignment_come_too_early() 
     assert (found.verdict, found.proof) == (Verdict.FAILED, Proof.LIVENESS)
 
 
-def test_records_told_of_a_little_late_or_after_the_assignment_come_rightly() -> None:
+def test_records_reported_a_little_late_or_after_the_assignment_are_right() -> None:
     story = joining()
     story.at(1_300).consume(("t", 0, 0, 9))
     story.at(2_000).sync(generation=2, gets=[("t", 0)])

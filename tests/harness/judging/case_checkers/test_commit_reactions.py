@@ -84,7 +84,7 @@ def test_a_commit_that_could_still_be_sent_again_is_not_called_lost() -> None:
         (asked(error=16, entry=True), Verdict.FAILED),
     ],
 )
-def test_a_commit_told_as_done_was_accepted(story: Story, expected: Verdict) -> None:
+def test_a_commit_that_is_reported_as_done_was_accepted(story: Story, expected: Verdict) -> None:
     assert verdict(CommitOutcomesReported, story) is expected
 
 
@@ -98,7 +98,7 @@ def test_an_answer_may_be_written_down_a_little_after_what_it_made_the_applicati
     assert verdict(CommitOutcomesReported, story.end()) is expected
 
 
-def test_a_commit_accepted_only_after_it_was_told_is_no_excuse() -> None:
+def test_a_commit_that_is_accepted_only_after_its_report_is_no_excuse() -> None:
     story = Story().member().mark("commit")
     story.committed(FIVE)
     story.at(500).commit(FIVE)
@@ -119,7 +119,7 @@ def test_a_member_commits_only_what_its_generation_assigned_to_it(partition: int
     assert verdict(CommitsAreOwn, story) is expected
 
 
-def test_what_the_driver_told_a_member_to_commit_is_not_its_own_idea() -> None:
+def test_a_commit_that_the_driver_ordered_is_not_the_members_own() -> None:
     story = Story().member(gets=[])
     story.kit("command", "m0", command="commit", fields={"offsets": [["t", 0, 3]]})
     story.commit(("t", 0, 3))
@@ -211,7 +211,7 @@ def test_a_commit_that_is_sent_again_is_stale_where_its_membership_passed_or_the
     assert (found.verdict, found.observed) == (expected, observed)
 
 
-def test_a_commands_error_tells_of_a_failure_too() -> None:
+def test_a_commands_error_reports_a_failure_too() -> None:
     story = Story().member().mark("commit")
     story.tell("answer", error="ILLEGAL_GENERATION")
 
@@ -222,12 +222,12 @@ def test_a_commands_error_tells_of_a_failure_too() -> None:
     ("story", "expected"),
     [(asked(error=14, again=0), Verdict.OK), (asked(error=14, entry=False), Verdict.NON_STRICT), (asked(error=14, entry=None), Verdict.FAILED)],
 )
-def test_a_commit_that_can_be_repeated_succeeds_or_its_failure_is_told(story: Story, expected: Verdict) -> None:
+def test_a_commit_that_can_be_repeated_succeeds_or_its_failure_is_reported(story: Story, expected: Verdict) -> None:
     assert verdict(commit_succeeds("m0", after="commit", requirement="CLIENT-69"), story) is expected
 
 
 @pytest.mark.parametrize(("entry", "expected"), [(True, Verdict.OK), (False, Verdict.OK), (None, Verdict.FAILED)])
-def test_the_application_hears_of_its_commit(entry: bool | None, expected: Verdict) -> None:
+def test_the_application_learns_of_its_commit(entry: bool | None, expected: Verdict) -> None:
     assert verdict(commit_is_reported("m0", after="commit", requirement="CLIENT-69"), asked(entry=entry)) is expected
 
 
@@ -290,7 +290,7 @@ def test_auto_commit_commits_by_itself(absent: Verdict) -> None:
         ([], Verdict.NON_STRICT),
     ],
 )
-def test_who_has_committed_everything_has_nothing_left_to_commit_at_close(commits: list[tuple[str, int, int]], expected: Verdict) -> None:
+def test_a_member_that_has_committed_everything_has_nothing_left_to_commit_at_close(commits: list[tuple[str, int, int]], expected: Verdict) -> None:
     story = Story().member()
     story.consume(("t", 0, 0, 5))
     for commit in commits:

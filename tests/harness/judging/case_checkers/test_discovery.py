@@ -89,7 +89,7 @@ def test_neither_lookup_nor_request_is_a_standstill() -> None:
 
 
 @pytest.mark.parametrize(("beat_ms", "expected"), [(20, Verdict.FAILED), (3_000, Verdict.NON_STRICT)])
-def test_a_commit_that_is_given_up_is_no_standstill_of_a_member_that_goes_on_with_heartbeats(beat_ms: int, expected: Verdict) -> None:
+def test_a_commit_that_is_given_up_is_no_standstill_of_a_member_that_continues_with_heartbeats(beat_ms: int, expected: Verdict) -> None:
     story = Story().member().fault("error")
     story.at(beat_ms).beat()
 
@@ -104,7 +104,7 @@ def test_a_client_follows_its_coordinator_to_another_broker(node: int, expected:
     assert verdict(goes_to_another("m0", Api.HEARTBEAT, after="moved", requirement="CLIENT-07"), story.end(9_000)) is expected
 
 
-def test_who_had_no_coordinator_can_follow_none() -> None:
+def test_a_client_that_had_no_coordinator_can_follow_none() -> None:
     with pytest.raises(NotReached):
         verdict(goes_to_another("m0", Api.HEARTBEAT, after="moved", requirement="CLIENT-07"), Story().mark("moved").end(9_000))
 

@@ -109,7 +109,7 @@ def test_an_id_that_was_handed_out_is_used(comes_back_as: str | None, expected: 
 
 
 @pytest.mark.parametrize(("comes_back_as", "expected"), [("m0-8", Verdict.NON_STRICT), ("", Verdict.FAILED), ("m0-9", Verdict.FAILED)])
-def test_who_asks_once_more_without_an_id_and_gets_in_with_the_second_leaves_the_first_behind(comes_back_as: str, expected: Verdict) -> None:
+def test_a_member_that_asks_again_without_an_id_and_joins_with_the_second_leaves_the_first_behind(comes_back_as: str, expected: Verdict) -> None:
     story = Story()
     story.join(gets="m0-7", generation=-1, error=79)
     story.join(gets="m0-8", generation=-1, error=79)
@@ -118,7 +118,7 @@ def test_who_asks_once_more_without_an_id_and_gets_in_with_the_second_leaves_the
     assert verdict(keeps_id_handed_out("m0"), story.end()) is expected
 
 
-def test_who_names_the_id_it_was_handed_and_is_never_let_in_is_no_member() -> None:
+def test_a_client_with_a_handed_out_id_that_is_never_admitted_is_no_member() -> None:
     story = Story()
     for handed in ("m0-7", "m0-8"):
         story.join(gets=handed, generation=-1, error=79)
@@ -127,7 +127,7 @@ def test_who_names_the_id_it_was_handed_and_is_never_let_in_is_no_member() -> No
     assert verdict(keeps_id_handed_out("m0"), story.end()) is Verdict.FAILED
 
 
-def test_who_is_never_asked_for_an_id_has_none_to_keep() -> None:
+def test_a_member_that_is_never_asked_for_an_id_has_none_to_keep() -> None:
     old, newest = Story(), Story()
     old.join(version=3)
     newest.join(version=9)
@@ -151,7 +151,7 @@ def test_a_sync_follows_its_join_within_the_session(syncs_at: float | None, expe
     ("named", "error", "expected"),
     [(None, 0, Verdict.OK), ("range", 0, Verdict.OK), ("roundrobin", 0, Verdict.FAILED), ("range", 23, Verdict.FAILED)],
 )
-def test_a_client_goes_on_with_the_assignor_agreed_on(named: str | None, error: int, expected: Verdict) -> None:
+def test_a_client_continues_with_the_assignor_agreed_on(named: str | None, error: int, expected: Verdict) -> None:
     story = Story()
     story.join(protocol="range")
     story.answer(story.request(Api.SYNC_GROUP, member=ID, generation=1, body={"protocol_name": named}), error=error)
@@ -262,7 +262,7 @@ STARTS = {("t", 0): 10, ("t", 1): 12}
         ([("t", 0, 10, 19)], True, Verdict.OK),
     ],
 )
-def test_a_member_goes_on_where_the_group_had_committed(first: list[tuple[str, int, int, int]], or_not: bool, expected: Verdict) -> None:
+def test_a_member_continues_where_the_group_had_committed(first: list[tuple[str, int, int, int]], or_not: bool, expected: Verdict) -> None:
     story = Story().member()
     story.consume(*first)
 
@@ -278,7 +278,7 @@ def begins(*offsets: tuple[str, int, int]) -> Story:
     return story.end()
 
 
-def test_where_it_goes_on_is_told_by_its_fetch_requests_whatever_its_application_says() -> None:
+def test_its_position_is_known_from_its_fetch_requests_whatever_its_application_says() -> None:
     judge = starts_at("m0", STARTS, requirement="CLIENT-79")
     (found,) = findings(judge, begins(("t", 0, 0), ("t", 1, 12)))
     assert (found.verdict, found.proof, found.detail) == (Verdict.FAILED, Proof.SAFETY, str({("t", 0): 0, ("t", 1): 12}))
@@ -331,7 +331,7 @@ def metadata_of(story: Story, *, is_counted: bool = False, **topics: int) -> Sto
 
 
 @pytest.mark.parametrize("is_counted", [False, True])
-def test_a_leader_that_was_told_of_new_partitions_joins_again(is_counted: bool) -> None:
+def test_a_leader_that_learns_of_new_partitions_joins_again(is_counted: bool) -> None:
     judge = joins_when_topics_grow("m0", "t", 4, after="grown")
     story = metadata_of(Story().member().mark("grown"), is_counted=is_counted, u=8, t=2)
     with pytest.raises(NotReached, match="metadata"):

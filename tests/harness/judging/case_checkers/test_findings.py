@@ -70,7 +70,7 @@ def test_nothing_is_said_of_what_had_no_time_to_come() -> None:
         judged(story(comes_at=1, ends_at=1_999), comes=False)
 
 
-def test_the_judged_part_ends_where_the_driver_began_to_close_and_the_goodbye_follows() -> None:
+def test_the_judged_part_ends_where_the_driver_began_to_close_and_the_clean_close_follows() -> None:
     entry = story(comes_at=1, ends_at=10)
     entry.at(20).leave()
 
@@ -127,7 +127,7 @@ def comes(ev: Evidence, client: str, *, after: str, within_ms: float = 6_000) ->
     yield CLAIM.ok(f"{client} after {after}", ev.trace[0])
 
 
-def test_a_judge_that_waits_says_from_when_on_and_for_how_long_as_it_was_told_or_by_default() -> None:
+def test_a_checker_that_waits_says_since_when_and_for_how_long_by_its_argument_or_by_default() -> None:
     plain, patient = comes("m0", after="due"), comes("m0", after="due", within_ms=9_000)
 
     assert isinstance(plain, TimedJudge)

@@ -17,7 +17,7 @@ def test_a_client_that_comes_back_with_each_id_leaves_none_behind() -> None:
     assert verdict(keeps_pending_id("m0"), story) is Verdict.OK
 
 
-def test_an_id_that_is_left_behind_holds_up_the_group_and_is_told_though_the_client_gets_in_with_another() -> None:
+def test_an_id_that_is_left_behind_delays_the_group_and_is_reported_though_the_client_joins_with_another() -> None:
     story = Story()
     story.join(error=ErrorCode.MEMBER_ID_REQUIRED)
     story.join(gets="m0-2", error=ErrorCode.MEMBER_ID_REQUIRED)
@@ -78,7 +78,7 @@ def test_a_client_that_waits_for_its_join_sends_no_second() -> None:
     assert verdict(JUDGE, story) is Verdict.OK
 
 
-def test_a_join_given_up_before_the_rebalance_timeout_is_told_by_whom_it_leaves_behind() -> None:
+def test_a_join_that_is_abandoned_before_the_rebalance_timeout_is_reported_by_the_member_that_it_leaves_behind() -> None:
     same, anew = parked(), parked()
     same.at(2_500).request(Api.JOIN_GROUP, member=ID, connection=2)
     anew.at(2_500).request(Api.JOIN_GROUP, connection=2)
@@ -90,7 +90,7 @@ def test_a_join_given_up_before_the_rebalance_timeout_is_told_by_whom_it_leaves_
     assert {(findings(JUDGE, story)[0].verdict, findings(JUDGE, story)[0].proof) for story in (same, anew)} == {(Verdict.NON_STRICT, Proof.SAFETY)}
 
 
-def test_who_gives_its_join_up_and_leaves_the_group_leaves_no_ghost_behind() -> None:
+def test_a_member_that_abandons_its_join_and_leaves_the_group_leaves_no_ghost_behind() -> None:
     story = parked()
     story.at(2_500).leave()
     story.request(Api.JOIN_GROUP, connection=2)

@@ -51,7 +51,7 @@ def test_a_short_window_proves_nothing() -> None:
 
 
 @pytest.mark.parametrize("comes_back", [True, False])
-def test_who_left_before_a_heartbeat_was_due_owes_none_once_it_is_back(*, comes_back: bool) -> None:
+def test_a_member_that_left_before_a_heartbeat_was_due_owes_none_once_it_is_back(*, comes_back: bool) -> None:
     story = Story().member().mark("busy")
     story.at(400).leave()
     if comes_back:

@@ -58,7 +58,7 @@ def test_a_member_left_out_of_the_sync_is_not_strict() -> None:
     assert verdict(LeadersAssignSoundly, led({OTHER: [T0, T1, U0]})) is Verdict.NON_STRICT
 
 
-def test_a_static_leader_that_is_told_to_skip_the_assignment_is_not_judged_as_a_leader() -> None:
+def test_a_static_leader_with_skip_assignment_is_not_judged_as_a_leader() -> None:
     assert findings(LeadersAssignSoundly, led({}, skip_assignment=True)) == []
 
 
@@ -140,7 +140,7 @@ def test_the_newest_assignment_is_counted(count: int, expected: Verdict) -> None
 
 
 @pytest.mark.parametrize(("whom", "message"), [("The client", "It"), ("The other member", "The other member")])
-def test_of_whom_an_assignment_is_told(whom: str, message: str) -> None:
+def test_the_members_of_an_assignment_are_reported(whom: str, message: str) -> None:
     (found,) = findings(holds_partitions("m0", 3, requirement="ASSIGN-11", whom=whom), Story().member(gets=[T0, T1]).end())
 
     assert (found.expected, found.observed) == (
@@ -150,7 +150,7 @@ def test_of_whom_an_assignment_is_told(whom: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(("gets", "expected"), [([T0], Verdict.OK), ([T0, T1], Verdict.OK), ([], Verdict.OK), ([T0, U0], Verdict.FAILED)])
-def test_who_subscribes_to_one_topic_is_given_partitions_of_that_alone(gets: Sequence[tuple[str, int]], expected: Verdict) -> None:
+def test_a_member_that_subscribes_to_one_topic_gets_only_its_partitions(gets: Sequence[tuple[str, int]], expected: Verdict) -> None:
     assert verdict(holds_only("m0", ("t",)), Story().member(gets=gets).end()) is expected
 
 
@@ -161,13 +161,13 @@ def test_an_assignment_that_never_came_is_not_counted(judge: Judge) -> None:
 
 
 @pytest.mark.parametrize(("pairs", "expected"), [([T0, T1], Verdict.OK), ([T0], Verdict.OK), ([T0, U0], Verdict.FAILED)])
-def test_the_application_is_told_of_what_was_assigned_and_of_no_other(pairs: Sequence[tuple[str, int]], expected: Verdict) -> None:
+def test_the_application_gets_the_assignment_and_no_other(pairs: Sequence[tuple[str, int]], expected: Verdict) -> None:
     story = Story().member(gets=[T0, T1])
     story.partitions("assigned", *pairs)
 
     assert verdict(takes_what_it_was_given("m0"), story.end()) is expected
 
 
-def test_who_told_its_application_of_nothing_is_not_judged_by_it() -> None:
+def test_a_member_that_reported_nothing_to_its_application_is_not_judged_by_it() -> None:
     with pytest.raises(NotReached, match="told of no assignment"):
         verdict(takes_what_it_was_given("m0"), Story().member(gets=[T0]).end())

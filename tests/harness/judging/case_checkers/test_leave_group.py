@@ -28,15 +28,15 @@ def closing(*, leaves_at: tuple[float, ...] = (), done_at: float | None = None) 
 
 
 @pytest.mark.parametrize(("at", "expected"), [((100,), Verdict.OK), ((6_000,), Verdict.NON_STRICT), ((), Verdict.NON_STRICT)])
-def test_a_goodbye_that_is_missing_or_late_is_not_strict(at: tuple[float, ...], expected: Verdict) -> None:
+def test_a_clean_close_that_is_missing_or_late_is_not_strict(at: tuple[float, ...], expected: Verdict) -> None:
     assert verdict(leaves("m0", after="close", requirement="CLIENT-73"), closing(leaves_at=at)) is expected
 
 
-def test_a_case_may_make_a_missing_goodbye_more_severe() -> None:
+def test_a_case_may_make_a_missing_clean_close_more_severe() -> None:
     assert verdict(leaves("m0", after="close", requirement="CLIENT-52", absent=Verdict.FAILED), closing()) is Verdict.FAILED
 
 
-def test_a_goodbye_said_when_the_driver_closes_counts_only_where_the_case_says_so() -> None:
+def test_a_clean_close_by_the_driver_counts_only_where_the_case_says_so() -> None:
     story = Story().member().mark("close").end(2_000)
     story.at(2_100).leave()
 
@@ -45,7 +45,7 @@ def test_a_goodbye_said_when_the_driver_closes_counts_only_where_the_case_says_s
         verdict(leaves("m0", after="close", requirement="CLIENT-73"), story)
 
 
-def test_a_client_that_closed_without_a_goodbye_will_say_none() -> None:
+def test_a_client_that_closed_without_a_leave_will_not_leave_later() -> None:
     story = Story().member().mark("close")
     story.at(300).tell("shutdown_complete")
 
@@ -67,7 +67,7 @@ def test_a_client_without_a_member_id_has_nothing_to_leave_with() -> None:
 
 
 @pytest.mark.parametrize(("at", "expected"), [((100,), Verdict.OK), ((100, 200), Verdict.INFORMATIONAL), ((), Verdict.NON_STRICT)])
-def test_a_second_goodbye_is_reported_and_none_is_not_strict(at: tuple[float, ...], expected: Verdict) -> None:
+def test_a_second_leave_is_reported_and_no_leave_is_not_strict(at: tuple[float, ...], expected: Verdict) -> None:
     assert verdict(leaves_once("m0", after="close"), closing(leaves_at=at)) is expected
 
 
@@ -95,7 +95,7 @@ def test_a_request_that_must_not_come_is_as_severe_as_the_case_says(severity: Ve
     assert verdict(judge, story) is severity
 
 
-def test_a_rebalance_that_a_member_made_is_told_of_the_others_and_not_of_itself() -> None:
+def test_a_rebalance_that_a_member_caused_counts_for_the_others_and_not_for_itself() -> None:
     judge = leaves_others_alone("a0", after="restart", requirement="STATIC-16")
     story = Story().member("a0").member().mark("restart")
     story.join(member=ID)
@@ -172,7 +172,7 @@ def test_nothing_is_said_before_the_member_had_to_leave() -> None:
     ("syncs_at", "leaves_at", "expected"),
     [(500, None, Verdict.FAILED), (500, 600, Verdict.OK), (None, None, Verdict.OK), (2_300, None, Verdict.OK)],
 )
-def test_who_says_that_it_unsubscribed_and_takes_partitions_for_good_has_not_left(
+def test_a_member_that_reports_an_unsubscribe_and_keeps_partitions_has_not_left(
     syncs_at: float | None, leaves_at: float | None, expected: Verdict
 ) -> None:
     story = Story().member().mark("unsubscribe")

@@ -19,21 +19,21 @@ def joined(leader: str = "") -> Story:
     return story
 
 
-def test_who_is_told_no_leader_syncs_and_assigns_nothing() -> None:
+def test_a_member_that_gets_no_leader_syncs_and_assigns_nothing() -> None:
     story = joined()
     story.sync(gets=[("t", 0)])
 
     assert verdict(JUDGE, story.end()) is Verdict.OK
 
 
-def test_who_assigns_all_the_same_takes_the_list_for_an_order() -> None:
+def test_a_leader_that_assigns_although_it_should_not_treats_the_list_as_an_order() -> None:
     story = joined()
     story.sync(assigns={ID: [("t", 0)]})
 
     assert verdict(JUDGE, story.end()) is Verdict.FAILED
 
 
-def test_who_waits_for_a_leader_waits_for_ever() -> None:
+def test_a_member_that_waits_for_a_leader_waits_for_ever() -> None:
     story = joined()
     story.exchange(Api.HEARTBEAT, member=ID)
 
@@ -46,7 +46,7 @@ def test_a_classic_group_is_none_of_both_protocols() -> None:
 
 
 @pytest.mark.parametrize(("metadata", "expected"), [("AAEAAAABAAF0/////w==", Verdict.FAILED), ("AAAAAAABAAF0/////w==", None)])
-def test_who_is_refused_for_a_subscription_that_ends_early_has_failed_by_it(metadata: str, expected: Verdict | None) -> None:
+def test_a_member_that_is_refused_for_a_subscription_that_ends_early_has_failed_by_it(metadata: str, expected: Verdict | None) -> None:
     """Version 1 has owned partitions, version 0 has none: that one is refused for another reason."""
     story = Story().mark("newcomer")
     story.join(member=ID, error=ErrorCode.UNKNOWN_SERVER_ERROR).body["protocols"][0]["metadata"] = base64.b64decode(metadata)

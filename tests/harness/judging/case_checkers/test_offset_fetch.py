@@ -60,7 +60,7 @@ def asked_twice(*, at_once: bool = True, error: int = 0, partition: int = 0) -> 
     return story.end(9_000)
 
 
-def test_who_asked_twice_at_once_and_was_answered_the_other_time_need_not_ask_again() -> None:
+def test_a_client_that_asked_twice_at_once_and_got_the_other_answer_need_not_ask_again() -> None:
     judge = unless_asked_twice(retries("m0", Api.OFFSET_FETCH, after="error", requirement="CLIENT-79"), "m0", requirement="CLIENT-79")
 
     assert verdict(judge, asked_twice()) is Verdict.OK
@@ -68,7 +68,7 @@ def test_who_asked_twice_at_once_and_was_answered_the_other_time_need_not_ask_ag
         assert verdict(judge, other) is Verdict.FAILED
 
 
-def test_of_a_program_that_has_no_event_for_an_error_nobody_says_that_it_was_not_told() -> None:
+def test_a_program_without_an_event_for_errors_is_not_blamed_for_a_missing_report() -> None:
     mute, asks = refused(), refused()
     for story in (mute, asks):
         story.kit("hello", "m0", capabilities=["classic"], level=0, unreported=["error"])

@@ -93,7 +93,7 @@ def test_a_twin_that_was_replaced_cannot_know() -> None:
 
 
 @pytest.mark.parametrize(("ms", "expected"), [(100, Verdict.OK), (900, Verdict.FAILED)])
-def test_records_of_a_partition_that_was_taken_away_are_not_delivered(ms: float, expected: Verdict) -> None:
+def test_records_of_a_revoked_partition_are_not_delivered(ms: float, expected: Verdict) -> None:
     story = owner()
     story.partitions("revoked", T0, T1)
     story.at(ms).consume(("t", 0, 0, 5))
@@ -136,7 +136,7 @@ def test_a_member_of_a_cooperative_group_joins_again_with_its_partitions(protoco
     ("capabilities", "reads", "expected"),
     [((), None, Verdict.OK), ((), "fetch", Verdict.OK), ((), "records", Verdict.FAILED), (("on-revoked",), None, Verdict.FAILED)],
 )
-def test_who_has_no_callback_of_a_rebalance_is_judged_by_what_it_reads_meanwhile(
+def test_a_member_that_has_no_callback_of_a_rebalance_is_judged_by_what_it_reads_meanwhile(
     capabilities: tuple[str, ...], reads: str | None, expected: Verdict
 ) -> None:
     story = Story()
@@ -160,7 +160,7 @@ def test_who_has_no_callback_of_a_rebalance_is_judged_by_what_it_reads_meanwhile
     ("reads", "message"),
     [(True, "It joined again with its partitions still in hand."), (False, "It joined again, and no partitions_revoked came first.")],
 )
-def test_who_reads_on_has_its_partitions_and_of_who_does_not_a_line_is_missing(reads: bool, message: str) -> None:
+def test_a_member_that_still_reads_has_its_partitions_and_one_that_does_not_lacks_a_line(reads: bool, message: str) -> None:
     story = owner().mark("newcomer").at(100)
     story.join(member=ID, generation=2)
     if reads:
@@ -172,7 +172,7 @@ def test_who_reads_on_has_its_partitions_and_of_who_does_not_a_line_is_missing(r
     ]
 
 
-def test_who_did_not_join_again_is_not_asked_for_a_revocation() -> None:
+def test_a_member_that_did_not_join_again_is_not_asked_for_a_revocation() -> None:
     with pytest.raises(NotReached):
         verdict(revokes_before_joining("m0", after="newcomer"), owner().mark("newcomer").end())
 
@@ -189,7 +189,7 @@ def test_a_needless_revocation_is_as_severe_as_the_case_says(callback: str, is_s
     assert verdict(judge, story) is expected
 
 
-def test_partitions_that_a_session_cost_are_told_with_it() -> None:
+def test_partitions_that_a_session_cost_are_reported_with_it() -> None:
     story = owner()
     story.at(100).beat()
     story.mark("moved").at(6_200)
@@ -203,7 +203,7 @@ def test_partitions_that_a_session_cost_are_told_with_it() -> None:
 
 
 @pytest.mark.parametrize(("revoked", "expected"), [([T1], Verdict.OK), ([T0, T1], Verdict.NON_STRICT)])
-def test_what_stays_with_a_cooperative_member_is_never_taken(revoked: list[tuple[str, int]], expected: Verdict) -> None:
+def test_what_stays_with_a_cooperative_member_is_never_revoked(revoked: list[tuple[str, int]], expected: Verdict) -> None:
     story = owner("cooperative-sticky").mark("newcomer")
     story.partitions("revoked", *revoked)
 
@@ -231,7 +231,7 @@ def test_a_member_that_was_put_out_claims_nothing(named: list[tuple[str, int]], 
     assert verdict(claims_nothing("m0", after="out", requirement="ASSIGN-09"), story.end()) is expected
 
 
-def test_a_group_that_was_lost_counts_its_generations_anew() -> None:
+def test_a_group_that_was_lost_counts_its_generations_again() -> None:
     story = owner()
     for at_ms, transition in ((500, {"state_before": None, "state_after": "Empty", "generation": 0}), (1_000, None)):
         story.at(at_ms)

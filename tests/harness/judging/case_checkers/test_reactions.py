@@ -82,7 +82,7 @@ def test_an_id_that_joingroup_refused_is_no_use_a_second_time() -> None:
     assert [finding.observed for finding in findings(judge, refused.end(9_000))] == ["It joined again with the member id that JoinGroup had refused."]
 
 
-def test_who_was_never_told_an_id_leaves_no_ghost_that_it_could_have_avoided() -> None:
+def test_a_client_that_never_got_an_id_leaves_no_ghost_that_it_could_have_avoided() -> None:
     story = Story()
     story.request(Api.JOIN_GROUP, member="")
     story.see("fault", fault="error", detail="triggered", api=Api.JOIN_GROUP.title, client="m0", member=ID)
@@ -108,7 +108,7 @@ def test_only_a_refusal_of_the_old_generation_is_stale(generation: int, again: b
     assert verdict(ignores_stale_refusal("m0", fault="refused", join="error"), story.end(9_000)) is expected
 
 
-def test_a_member_that_left_before_it_joined_anew_leaves_no_ghost() -> None:
+def test_a_member_that_left_before_it_joined_again_leaves_no_ghost() -> None:
     story = struck()
     story.leave()
     story.at(500).join(gets="m0-2", generation=2)
@@ -121,7 +121,7 @@ def test_a_member_that_left_before_it_joined_anew_leaves_no_ghost() -> None:
     ]
 
 
-def test_an_absent_rejoin_is_as_severe_as_the_case_says_and_may_be_told_instead() -> None:
+def test_an_absent_rejoin_is_as_severe_as_the_case_says_and_may_be_reported_instead() -> None:
     assert after_fault(rejoins("m0", after="error", requirement="CLIENT-76", absent=Verdict.NON_STRICT), does="beat") is Verdict.NON_STRICT
     assert after_fault(rejoins("m0", after="error", requirement="CLIENT-31", or_reports=True), does=None, tells=True) is Verdict.OK
     assert after_fault(rejoins("m0", after="error", requirement="CLIENT-31"), does=None, tells=True) is Verdict.FAILED
@@ -164,7 +164,7 @@ def test_nothing_is_due_of_a_fault_that_was_never_armed() -> None:
 
 
 @pytest.mark.parametrize(("does", "tells", "expected"), [("find", False, Verdict.OK), (None, True, Verdict.OK), (None, False, Verdict.FAILED)])
-def test_a_retry_comes_or_the_application_is_told(does: str | None, tells: bool, expected: Verdict) -> None:
+def test_a_retry_comes_or_the_application_gets_a_report(does: str | None, tells: bool, expected: Verdict) -> None:
     judge = retries("m0", Api.FIND_COORDINATOR, after="error", requirement="CLIENT-06", or_reports=True)
 
     assert after_fault(judge, does=does, tells=tells) is expected
@@ -173,12 +173,12 @@ def test_a_retry_comes_or_the_application_is_told(does: str | None, tells: bool,
 @pytest.mark.parametrize(
     ("does", "expected"), [("sync", Verdict.OK), ("join as it is", Verdict.FAILED), ("beat", Verdict.OK), ("find", Verdict.FAILED)]
 )
-def test_an_assignment_or_a_heartbeat_of_a_standing_membership_is_recovery(does: str, expected: Verdict) -> None:
+def test_an_assignment_or_a_heartbeat_of_a_valid_membership_is_recovery(does: str, expected: Verdict) -> None:
     assert after_fault(recovers("m0", after="error", requirement="CLIENT-76", within_ms=5_000), does=does) is expected
 
 
 @pytest.mark.parametrize(("was_one", "message"), [(True, "It never became a member again."), (False, "It never got an assignment.")])
-def test_who_was_no_member_before_is_not_said_to_be_one_again(was_one: bool, message: str) -> None:
+def test_a_client_that_was_no_member_before_does_not_count_as_one_again(was_one: bool, message: str) -> None:
     story = (Story().member() if was_one else Story()).mark("error").end(20_000)
     (found,) = findings(recovers("m0", after="error", requirement="CLIENT-76", within_ms=5_000), story)
 
@@ -204,7 +204,7 @@ def test_a_membership_that_stands_is_kept(does: str | None, tells: bool, expecte
     assert after_fault(keeps_membership("m0", after="error", requirement="CLIENT-49", or_reports=True), does=does, tells=tells) is expected
 
 
-def test_who_was_no_member_has_nothing_to_keep() -> None:
+def test_a_member_that_was_no_member_has_nothing_to_keep() -> None:
     with pytest.raises(NotReached):
         verdict(keeps_membership("m0", after="error", requirement="CLIENT-49"), Story().fault("error").end(9_000))
 
@@ -220,7 +220,7 @@ def test_an_error_reaches_the_application(does: str | None, tells: bool, expecte
 
 
 @pytest.mark.parametrize(("does", "expected"), [("join anew", Verdict.FAILED), ("beat", Verdict.OK), (None, Verdict.OK)])
-def test_who_has_joined_anew_tells_too_late_that_it_was_replaced(does: str | None, expected: Verdict) -> None:
+def test_a_member_that_joined_again_reports_too_late_that_it_was_replaced(does: str | None, expected: Verdict) -> None:
     judge = surfaces("m0", after="error", requirement="CLIENT-57", if_unreported=Verdict.FAILED, before_joining=True)
 
     assert after_fault(judge, does=does, tells=True) is expected
@@ -230,7 +230,7 @@ def test_who_has_joined_anew_tells_too_late_that_it_was_replaced(does: str | Non
     ("goes_on", "observed"),
     [(False, "It fell silent, on the wire and to the application."), (True, "It went on without telling the application.")],
 )
-def test_who_is_replaced_goes_on_only_from_the_refusal_on(goes_on: bool, observed: str) -> None:
+def test_a_replaced_member_continues_wrongly_only_after_the_refusal(goes_on: bool, observed: str) -> None:
     story = Story().member().mark("twin")
     story.at(300).beat()
     story.at(600).beat(error=ErrorCode.FENCED_INSTANCE_ID)
@@ -253,7 +253,7 @@ def test_who_is_replaced_goes_on_only_from_the_refusal_on(goes_on: bool, observe
         (keeps_membership("m0", after="error", requirement="CLIENT-49", or_reports=True), None),
     ],
 )
-def test_of_a_program_that_has_no_event_for_an_error_nobody_says_that_it_was_not_told(judge: Judge, does: str | None) -> None:
+def test_a_program_without_an_event_for_errors_is_not_blamed_for_a_missing_report(judge: Judge, does: str | None) -> None:
     assert after_fault(judge, does=does) in ADVERSE
     with pytest.raises(NotOffered, match="no event for an error"):
         after_fault(judge, does=does, is_mute=True)
@@ -278,7 +278,7 @@ def test_an_odd_answer_neither_stops_a_client_nor_is_hidden(does: str | None, te
     ("does", "expected"),
     [("tells", Verdict.OK), ("beats", Verdict.FAILED), ("both", Verdict.OK), ("beats without a generation", Verdict.FAILED), (None, Verdict.FAILED)],
 )
-def test_an_assignment_is_taken_up_when_the_application_is_told_of_it(does: str | None, expected: Verdict) -> None:
+def test_an_assignment_is_processed_when_the_application_gets_its_callback(does: str | None, expected: Verdict) -> None:
     story = struck().at(500)
     story.join(member=ID, generation=2)
     story.sync(generation=2, gets=[("t", 0)])
@@ -291,7 +291,7 @@ def test_an_assignment_is_taken_up_when_the_application_is_told_of_it(does: str 
     assert verdict(takes_up_its_work("m0", after="error"), story.end(9_000)) is expected
 
 
-def test_an_assignment_without_partitions_is_taken_up_by_a_heartbeat() -> None:
+def test_an_assignment_without_partitions_is_processed_by_a_heartbeat() -> None:
     story = struck().at(500)
     story.join(member=ID, generation=2)
     story.sync(generation=2)
@@ -303,7 +303,7 @@ def test_an_assignment_without_partitions_is_taken_up_by_a_heartbeat() -> None:
 @pytest.mark.parametrize(("protocol", "gets", "expected"), [
     ("cooperative-sticky", [0], Verdict.OK), ("cooperative-sticky", [0, 1], Verdict.FAILED), ("range", [0], Verdict.FAILED),
 ])  # fmt: skip
-def test_what_a_cooperative_application_has_already_it_need_not_be_told_again(protocol: str, gets: list[int], expected: Verdict) -> None:
+def test_a_cooperative_application_need_not_get_its_partitions_again(protocol: str, gets: list[int], expected: Verdict) -> None:
     story = struck()
     story.partitions("assigned", ("t", 0))
     story.at(500).join(member=ID, generation=2, protocol=protocol)

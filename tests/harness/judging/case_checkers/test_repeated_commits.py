@@ -76,14 +76,14 @@ def tried(*, until_ms: int) -> Story:
     return story
 
 
-def test_a_commit_that_is_tried_for_ever_and_never_told_of_is_lost() -> None:
+def test_a_commit_that_is_tried_for_ever_and_never_reported_is_lost() -> None:
     (found,) = findings(GIVES_UP, tried(until_ms=12_000))
 
     assert (found.verdict, found.proof) == (Verdict.FAILED, Proof.LIVENESS)
     assert found.observed == "It sent the refused commit again and again, and never told its application."
 
 
-def test_a_commit_sent_once_and_never_told_of_is_said_to_be_so() -> None:
+def test_a_commit_that_is_sent_once_and_never_reported_is_a_finding() -> None:
     story = tried(until_ms=500)
     story.at(12_000).beat()
 
@@ -110,7 +110,7 @@ def test_a_client_that_tries_for_a_while_and_tells_has_given_up(event: dict[str,
     assert verdict(GIVES_UP, story) is Verdict.OK
 
 
-def test_to_try_on_after_the_application_was_told_is_of_no_use() -> None:
+def test_further_tries_after_the_report_to_the_application_have_no_use() -> None:
     story = tried(until_ms=1_000)
     story.tell("offsets_committed", success=False, offsets=[])
     story.at(5_000).commit(AT_5, error=ErrorCode.GROUP_AUTHORIZATION_FAILED)
@@ -134,7 +134,7 @@ def hurried(*, every_ms: int, times: int, error: int = ErrorCode.REBALANCE_IN_PR
         (hurried(every_ms=10, times=6, error=0), Verdict.OK),
     ],
 )
-def test_only_retries_in_haste_one_after_the_other_of_what_a_rebalance_refuses_are_told(story: Story, expected: Verdict) -> None:
+def test_only_retries_in_haste_one_after_the_other_of_what_a_rebalance_refuses_are_reported(story: Story, expected: Verdict) -> None:
     assert verdict(pauses_between_commits("m0", after="commit"), story) is expected
 
 
@@ -218,7 +218,7 @@ def test_a_commit_for_what_is_nobodys_yet_takes_nothing_back(generation: int, ge
     assert (found.verdict, found.proof, found.detail) == (Verdict.NON_STRICT, Proof.LIVENESS, "[('t', 0)]")
 
 
-def test_who_goes_on_committing_when_the_partition_is_anothers_is_not_spared_for_having_begun_before() -> None:
+def test_a_member_that_still_commits_for_anothers_partition_is_not_excused_by_an_earlier_start() -> None:
     story = handed_over()
     story.at(800).commit(AT_5)
     story.sync("z0", member="z0-1", generation=2, gets=[("t", 0)])

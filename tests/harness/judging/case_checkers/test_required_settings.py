@@ -17,7 +17,7 @@ def ignoring(*names: str) -> Story:
 
 
 @pytest.mark.parametrize("name", FIELDS)
-def test_a_case_cannot_be_had_of_a_client_that_ignores_what_it_insists_on(name: str) -> None:
+def test_a_case_cannot_be_run_with_a_client_that_ignores_a_setting_that_it_needs(name: str) -> None:
     with pytest.raises(CaseNotOffered, match=f"does not set {name}"):
         findings(insists_on({"m0": {name: FIELDS[name]}}), ignoring(name).end())
 
@@ -39,7 +39,7 @@ def test_what_is_ignored_and_not_insisted_on_costs_nothing() -> None:
 
 
 @pytest.mark.parametrize(("offered", "can_be_had"), [("range", True), ("faust", False)])
-def test_a_case_about_an_assignor_cannot_be_had_of_a_client_that_joins_with_others(offered: str, can_be_had: bool) -> None:
+def test_a_case_about_an_assignor_cannot_be_run_with_a_client_that_joins_with_others(offered: str, can_be_had: bool) -> None:
     story = ignoring()
     story.join(protocol=offered)
 

@@ -84,7 +84,7 @@ def test_the_subscriptions_of_a_leaders_answer_are_read_by_member() -> None:
     assert own.topics == ("t",)
 
 
-def test_offsets_that_the_driver_asked_for_are_told_from_the_clients_own() -> None:
+def test_offsets_that_the_driver_asked_for_are_distinguished_from_the_clients_own() -> None:
     story = Story()
     story.kit("command", "m0", command="commit", fields={"mode": "sync", "offsets": [["t", 0, 5]]})
     story.kit("command", "m1", command="commit", fields={"offsets": [["t", 1, 6]]})
@@ -93,7 +93,7 @@ def test_offsets_that_the_driver_asked_for_are_told_from_the_clients_own() -> No
 
 
 @pytest.mark.parametrize(("name", "body"), [("error", {"error": "X"}), ("answer", {"error": "X"})])
-def test_an_application_is_told_by_an_error_event_or_by_a_commands_error(name: str, body: dict[str, str]) -> None:
+def test_an_application_gets_a_report_by_an_error_event_or_by_a_commands_error(name: str, body: dict[str, str]) -> None:
     story = Story().mark("since")
     story.tell("answer", ok=True)
     report = story.tell(name, **body)

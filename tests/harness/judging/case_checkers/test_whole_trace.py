@@ -10,7 +10,7 @@ from groupproof.harness.judging.checkers.classic.universal import UNIVERSAL_CHEC
 from groupproof.harness.model.evidence import Evidence
 
 
-def test_each_case_has_a_fold_of_its_own() -> None:
+def test_each_case_has_its_own_checker() -> None:
     judge = folded(MemberIdsGiven)
     story = Story().member()
     stranger = Story()

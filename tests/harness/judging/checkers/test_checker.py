@@ -89,7 +89,7 @@ def test_a_request_is_under_way_until_it_is_answered_or_its_connection_ends() ->
 
 
 @pytest.mark.parametrize("make", [*UNIVERSAL_CHECKERS, GroupInvariants], ids=lambda make: make.__name__)
-def test_a_fold_goes_on_where_it_was_put_away(make: Callable[[], Checker]) -> None:
+def test_a_stored_checker_continues_where_it_stopped(make: Callable[[], Checker]) -> None:
     trace = busy_group()
     whole = list(findings_of(make(), trace))
 

@@ -67,7 +67,7 @@ def test_checkers_that_share_a_tracker_and_hear_what_they_listen_to_find_the_sam
     assert together(trace) == one_by_one(trace)
 
 
-def test_a_set_of_checkers_goes_on_where_it_was_put_away() -> None:
+def test_a_set_of_checkers_continues_where_it_was_put_away() -> None:
     assert together(busy_group(), is_put_away=True) == one_by_one(busy_group())
 
 

@@ -37,7 +37,7 @@ def test_a_finding_without_a_frame_names_none() -> None:
 
 
 @pytest.mark.parametrize(("due_ms", "until_ms"), [(1_000, 1_500), (5_000, 5_500), (20_000, 22_000)])
-def test_a_deadline_bears_half_a_second_or_a_tenth(due_ms: float, until_ms: float) -> None:
+def test_a_deadline_tolerates_half_a_second_or_a_tenth(due_ms: float, until_ms: float) -> None:
     assert tolerated_ms(due_ms) == until_ms
 
 

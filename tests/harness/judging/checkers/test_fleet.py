@@ -22,7 +22,7 @@ def broken(trace: Trace) -> dict[str, list[str]]:
     return {group.group: [law.examples[0].requirement for law in group.invariants] for group in fleet.results()}
 
 
-def test_each_group_is_held_against_the_laws_by_itself() -> None:
+def test_each_group_is_checked_against_the_invariants_separately() -> None:
     found = broken(planted_fleet())
 
     assert found == {group: [group.partition(" ")[0]] if not group.startswith("kept") else [] for group in found}

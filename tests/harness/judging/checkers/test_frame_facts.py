@@ -31,7 +31,7 @@ def test_a_refused_join_gives_nothing(code: int) -> None:
     assert not frame_facts.gives(story.answer(asked, error=code, body={"member_id": "m0-1"}))
 
 
-def test_who_asked_a_little_before_an_answer_was_recorded_may_have_known_it() -> None:
+def test_a_member_that_asked_just_before_an_answer_was_recorded_may_have_known_it() -> None:
     story = Story()
     early = story.request(Api.HEARTBEAT, "m0")
     asked = story.request(Api.JOIN_GROUP, "m0", member="")

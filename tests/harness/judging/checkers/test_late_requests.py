@@ -20,7 +20,7 @@ def late(story: Story, request: Observation) -> list[Observation]:
     return [*certain, *held.rest()]
 
 
-def test_a_late_request_whose_answer_was_taken_is_faulty() -> None:
+def test_a_late_request_whose_answer_was_received_is_faulty() -> None:
     story = Story()
     request = story.beat(member=ID)
 

@@ -65,7 +65,7 @@ def test_what_is_there_twice_counts_once() -> None:
     assert replace(told_of(twice), duplicates=0) == told_of(trace)
 
 
-def test_a_member_that_is_gone_without_a_word_is_unclean() -> None:
+def test_a_member_that_is_gone_without_a_leave_is_unclean() -> None:
     story = Story().member()
     story.see("event", who="link", connection=1, body={"name": "closed"})
 
@@ -80,7 +80,7 @@ def test_what_a_group_showed_survives_json() -> None:
         assert msgspec.json.decode(msgspec.json.encode(group), type=GroupResult) == group
 
 
-def test_who_joined_before_the_trace_is_judged_when_it_joins_again() -> None:
+def test_a_member_that_joined_before_the_trace_is_judged_when_it_joins_again() -> None:
     story = Group()
     story.beat("m1", member="m1-1", generation=6, connection=2)
     story.commit(("t", 0, 3), client="m0", member="m0-1", generation=6)

@@ -8,7 +8,7 @@ from groupproof.harness.judging.checkers.requirements import SPEAKS_OF
 from groupproof.protocol.rules.requirements import by_id
 
 
-def test_every_fold_of_every_case_says_of_what_it_speaks() -> None:
+def test_every_checker_of_every_case_names_its_requirements() -> None:
     assert set(SPEAKS_OF) == {*UNIVERSAL_CHECKERS, *CONSUMER_CHECKERS.members}
     assert {name for fold in CONSUMER_CHECKERS.members for name in SPEAKS_OF[fold]} == set(CONSUMER_CHECKERS.member_requirements)
 

@@ -21,7 +21,7 @@ def test_what_a_member_asked_is_known_by_its_correlations() -> None:
     assert MEMBER.last_place == 14
 
 
-def test_who_asked_nothing_has_no_correlation_between_lowest_and_highest() -> None:
+def test_a_connection_without_requests_has_no_correlation_between_lowest_and_highest() -> None:
     nobody = Steady(client="m0", wire_client="m0", member="m0-1", connection=1, generation=2)
 
     assert nobody.lowest > nobody.highest

@@ -37,7 +37,7 @@ def test_what_happened_just_before_counts_and_not_what_others_did_before_that() 
     assert found.evidence[0].marks == "DIAG-04"
 
 
-def test_who_leaves_after_it_polled_was_closed_and_who_has_not_polled_for_its_interval_was_stuck() -> None:
+def test_a_member_that_leaves_after_a_poll_was_closed_and_one_without_a_poll_for_its_interval_was_stuck() -> None:
     for fetched_ms, cause in ((59_000, Cause.CLOSED), (4_000, Cause.POLL_INTERVAL)):
         story = _running()
         story.ask(fetched_ms, "Fetch", "m1", group=None)
@@ -74,7 +74,7 @@ def test_the_client_s_own_reason_decides() -> None:
     assert (found.cause, found.certainty, found.client_reason) == (Cause.POLL_INTERVAL, Certainty.TOLD, "consumer poll timeout has expired")
 
 
-def test_who_was_lost_and_comes_anew_has_returned() -> None:
+def test_a_worker_that_was_lost_and_comes_again_has_returned() -> None:
     story = _running()
     lost, back = "m1-0dfaaeb3-2a54-4f7c-9c1b-1f6e0d6a5a11", "m1-11111111-2a54-4f7c-9c1b-1f6e0d6a5a11"
     _begun(story, 1_000, 1, f"removing member {lost} on heartbeat expiration")

@@ -36,12 +36,12 @@ def test_nothing_is_said_to_wait_for_an_initial_delay_and_no_advice_is_a_consume
     assert {advice.id for rebalance in found for advice in advice_for(rebalance)} <= {"MGR-33", "PLAN-02", "DIAG-28", "TUNE-03"}
 
 
-def test_it_is_told_whose_group_it_is(found: list[Rebalance]) -> None:
+def test_the_group_of_a_rebalance_is_named(found: list[Rebalance]) -> None:
     assert next(iter(tell(found[0], None))).startswith("group g of DataLink's workers, rebalance 1: generation 0 → 1")
 
 
 @pytest.mark.requirement("TR-128")
-def test_an_operator_s_wish_is_a_cause_of_its_own() -> None:
+def test_an_operators_request_is_a_separate_cause() -> None:
     reason = reason_of("forced by the operator")
 
     assert reason is not None

@@ -41,7 +41,7 @@ GUIDE = (ROOT / "docs/explain.md").read_text()
 
 
 @pytest.mark.parametrize("source", ["info", "wire"])
-def test_each_epoch_is_told_by_what_raised_it(source: str) -> None:
+def test_each_epoch_is_explained_by_its_cause(source: str) -> None:
     assert causes(explained(RELEASE, source)) == EXPECTED
 
 
@@ -72,7 +72,7 @@ def test_how_sure_each_is_depends_on_what_is_there() -> None:
 def test_heartbeats_alone_tell_when_every_member_was_there() -> None:
     log, wire = explained(RELEASE, "info"), by_group(explained(RELEASE, "wire"))
 
-    assert {(rebalance.synced_ms, rebalance.ended) for rebalance in log} == {(None, "a broker's log does not tell")}
+    assert {(rebalance.synced_ms, rebalance.ended) for rebalance in log} == {(None, "a broker's log does not say")}
     assert [rebalance.sync_ms is not None for rebalance in wire["kip848-slow"]] == [True, False, True, True]
     assert wire["kip848-slow"][1].ended == "the next epoch overtook it"
     assert [awaited_member.member for awaited_member in wire["kip848-session"][3].awaited_to_sync] == ["session-a"]
@@ -148,14 +148,14 @@ def test_an_older_release_logs_what_members_subscribe_to() -> None:
 
     assert [rebalance.cause for rebalance in found] == [FIRST, Cause.SUBSCRIPTION, Cause.LEFT]
     assert [rebalance.join_ms for rebalance in found] == [None, 2_000.0, None]
-    assert "assignment not told" in "\n".join(tell(found[0]))
+    assert "assignment not reported" in "\n".join(tell(found[0]))
 
 
 @pytest.mark.soak
 @pytest.mark.network
 @pytest.mark.java
 @pytest.mark.skipif(not (shutil.which("java") and shutil.which("mvn")), reason="absent: Java and Maven, which run Apache Kafka")
-def test_what_is_provoked_anew_is_told_by_its_cause(tmp_path: Path) -> None:
+def test_what_is_provoked_again_is_explained_by_its_cause(tmp_path: Path) -> None:
     logs, trace = provoke(tmp_path, [])
 
     assert causes(rebalances_of(import_files(logs))) == EXPECTED

@@ -74,7 +74,7 @@ def test_a_repeated_order_is_the_same_and_one_that_asks_for_more_grows() -> None
     assert [order.partitions for order in history(story).orders] == [{T0, T1}]
 
 
-def test_a_member_that_is_not_heard_is_silent_and_one_that_heartbeats_is_not() -> None:
+def test_a_member_without_requests_is_silent_and_one_with_heartbeats_is_not() -> None:
     story = ordered()
     story.trace[-1] = replace(story.trace[-1], body={**story.trace[-1].body, "heartbeat_interval_ms": 500})
     story.hb(1, "m0", gets=1, member="a")
@@ -102,7 +102,7 @@ def refused(story: EpochStory) -> Fencing:
     return history(story).fencings[-1]
 
 
-def test_a_member_that_named_another_epoch_is_told_which() -> None:
+def test_a_member_with_another_epoch_is_reported_with_both_epochs() -> None:
     story = EpochStory().settled("m0", member="a")
     story.hb(7, "m0", error=ErrorCode.FENCED_MEMBER_EPOCH, member="a")
 
@@ -110,7 +110,7 @@ def test_a_member_that_named_another_epoch_is_told_which() -> None:
     assert refused(story).error == 110
 
 
-def test_a_member_that_did_not_give_up_in_time_is_told_what() -> None:
+def test_a_member_that_did_not_revoke_in_time_is_reported_with_the_partitions() -> None:
     story = ordered()
     story.at(40_000)
     story.hb(1, "m0", error=ErrorCode.UNKNOWN_MEMBER_ID, member="a")
@@ -136,7 +136,7 @@ def test_a_reason_that_the_frames_do_not_show_is_not_made_up() -> None:
 
 
 @pytest.mark.parametrize(("error", "why"), [(82, "m1 (b) has taken the instance id i0"), (111, "m1 (b) has the instance id i0 and has not left")])
-def test_who_has_the_instance_id_is_named(error: int, why: str) -> None:
+def test_the_member_with_the_instance_id_is_named(error: int, why: str) -> None:
     story = EpochStory()
     story.hb(0, "m0", gets=1, gives=(), member="a", instance="i0")
     story.at(1_000)

@@ -33,7 +33,7 @@ def _expected(release: str, source: str) -> dict[str, list[Cause]]:
 @pytest.mark.parametrize(
     ("release", "source"), [("4.1.0", "info"), ("4.1.0", "all"), ("4.1.0", "wire"), ("1.1.0", "all"), ("1.1.0", "wire"), ("3.9.1", "info")]
 )
-def test_each_provoked_rebalance_is_told_by_its_cause(release: str, source: str) -> None:
+def test_each_provoked_rebalance_is_explained_by_its_cause(release: str, source: str) -> None:
     by_name = causes(explained(release, source))
     expected = _expected(release, source)
 
@@ -44,7 +44,7 @@ def test_each_provoked_rebalance_is_told_by_its_cause(release: str, source: str)
 
 
 @pytest.mark.parametrize(("release", "source"), [("4.1.0", "info"), ("1.1.0", "all")])
-def test_at_least_ten_kinds_are_told_from_a_broker_s_log_alone(release: str, source: str) -> None:
+def test_at_least_ten_kinds_are_recognised_from_a_brokers_log_only(release: str, source: str) -> None:
     assert len({rebalance.cause for rebalance in explained(release, source)} - {Cause.UNTOLD}) >= 10
 
 

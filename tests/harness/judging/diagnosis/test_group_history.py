@@ -40,7 +40,7 @@ def test_a_phase_as_long_as_the_rebalance_timeout_waited_for_who_never_joined() 
     assert [(awaited_member.member, awaited_member.ms) for awaited_member in found.awaited_to_join] == [("b-1", 4_000)]
 
 
-def test_a_rebalance_that_begins_anew_ends_the_one_before() -> None:
+def test_a_rebalance_that_begins_again_ends_the_one_before() -> None:
     story = Story()
     story.move(0, "Stable", "PreparingRebalance", 1, "leader rejoined a-1")
     story.move(10, "PreparingRebalance", "CompletingRebalance", 2)
@@ -69,7 +69,7 @@ def test_a_group_that_nobody_is_left_of_is_empty_and_not_settled() -> None:
 
 
 @pytest.mark.requirement("DIAG-29")
-def test_answers_27_and_22_are_counted_where_they_were_given() -> None:
+def test_answers_27_and_22_are_counted_where_they_were_sent() -> None:
     story = Story()
     _rebalance(story, 0, 1, "leader rejoined a-1")
     story.beat(2, "m1", "b-1", 1, error=27)

@@ -53,7 +53,7 @@ def test_a_static_member_that_comes_without_its_id_replaces_itself() -> None:
     assert _named(story)[-1] == ("replaced", "a-1")
 
 
-def test_who_takes_another_out_or_a_static_member_removes_it() -> None:
+def test_a_leave_for_another_or_a_static_member_removes_it() -> None:
     story = Story()
     story.settle(0, {"a-1": "m0", "b-1": "m1"}, 1, "a-1")
     story.ask(100, "LeaveGroup", "m9", body={"members": ({"member_id": "b-1", "reason": "stuck"},)})
@@ -63,7 +63,7 @@ def test_who_takes_another_out_or_a_static_member_removes_it() -> None:
     assert _signs(story)[2].reason == "stuck"
 
 
-def test_who_says_goodbye_on_a_connection_of_its_own_has_left() -> None:
+def test_a_member_that_leaves_on_its_own_connection_has_left() -> None:
     story = Story()
     story.settle(0, {"a-1": "m0", "b-1": "m1"}, 1, "a-1")
     story.ask(100, "LeaveGroup", "m1", member="b-1", version=0, connection=77)

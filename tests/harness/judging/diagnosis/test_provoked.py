@@ -26,7 +26,7 @@ needs_java = pytest.mark.skipif(not (shutil.which("java") and shutil.which("mvn"
 @pytest.mark.java
 @needs_java
 @pytest.mark.parametrize("release", ["1.1.0", "4.1.0"])
-def test_what_is_provoked_anew_is_told_by_its_cause(release: str, tmp_path: Path) -> None:
+def test_what_is_provoked_again_is_explained_by_its_cause(release: str, tmp_path: Path) -> None:
     done = provoke(release, tmp_path / "run")
     files = done.logs if release == "1.1.0" else [_at_info(log) for log in done.logs]
     log, wire = causes(rebalances_of(import_files(files))), causes(rebalances_of(done.trace))

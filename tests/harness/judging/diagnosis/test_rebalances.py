@@ -31,10 +31,10 @@ def test_a_member_is_called_without_its_random_suffix(member: str | None, name: 
     assert name_of(member) == name
 
 
-def test_its_cause_is_told_in_words_with_the_member_s_name() -> None:
+def test_its_cause_is_reported_in_words_with_the_member_s_name() -> None:
     found = _rebalance()
 
-    assert found.words == "m1 did not poll within max.poll.interval.ms and left by itself"
+    assert found.words == "m1 did not poll within max.poll.interval.ms and left"
     assert (found.branch, found.kind) == (Branch.CLIENTS, Kind.LOST)
 
 

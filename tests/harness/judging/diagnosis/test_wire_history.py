@@ -78,7 +78,7 @@ def test_a_rebalance_whose_cause_nobody_here_shows_is_left_open() -> None:
     assert found.ended == "still going on where the trace ends"
 
 
-def test_who_joined_and_never_asked_for_its_assignment_is_named() -> None:
+def test_a_member_that_joined_and_never_asked_for_its_assignment_is_named() -> None:
     story = Story()
     joins = [story.join(0, "m0", "a-1", rebalance=3_000, session=30_000), story.join(0, "m1", "b-1", rebalance=3_000, session=30_000)]
     for asked, member in zip(joins, TWO, strict=True):
@@ -101,7 +101,7 @@ def test_the_leave_of_the_last_member_empties_the_group() -> None:
     assert (found.cause, found.is_emptied, found.generation) == (Cause.CLOSED, True, None)
 
 
-def test_a_group_that_goes_on_at_another_broker_while_it_prepares_has_moved() -> None:
+def test_a_group_that_continues_at_another_broker_while_it_prepares_has_moved() -> None:
     story = Story()
     story.settle(0, TWO, 1, "a-1", node=0)
     story.join(1_000, "m2", "c-1", node=0)
@@ -114,7 +114,7 @@ def test_a_group_that_goes_on_at_another_broker_while_it_prepares_has_moved() ->
 
 
 @pytest.mark.parametrize("case", SOME)
-def test_the_diagnosis_tells_of_the_generations_that_the_tracker_follows(case: str) -> None:
+def test_the_diagnosis_reports_the_generations_that_the_tracker_follows(case: str) -> None:
     trace = [obs for obs in played(BY_ID[case]).trace if obs.kind != "transition"]
 
     found = [rebalance.generation for rebalance in rebalances_of(trace) if rebalance.generation is not None]
@@ -123,7 +123,7 @@ def test_the_diagnosis_tells_of_the_generations_that_the_tracker_follows(case: s
 
 
 @pytest.mark.requirement("INV-04")
-def test_a_group_that_is_made_anew_has_a_rebalance_that_ends() -> None:
+def test_a_group_that_is_created_again_has_a_rebalance_that_ends() -> None:
     story = Story()
     story.settle(0, TWO, 5, "a-1")
     story.settle(1_000, {"c-1": "m0", "d-1": "m1"}, 1, "c-1")
@@ -132,7 +132,7 @@ def test_a_group_that_is_made_anew_has_a_rebalance_that_ends() -> None:
     assert generations_by_tracker(story.trace) == [5, 1]
 
 
-def test_a_member_that_was_told_to_be_none_is_not_the_one_whose_silence_begins_a_rebalance() -> None:
+def test_the_silence_of_a_member_that_was_refused_is_not_the_cause_of_a_rebalance() -> None:
     story = _settled()
     story.beat(100, "m1", "b-1", 1, error=25)
     for ms in (2_000, 4_000):

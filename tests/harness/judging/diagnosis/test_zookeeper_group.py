@@ -41,7 +41,7 @@ def test_what_overlaps_is_one_rebalance_of_the_group_and_names_who_caused_it() -
     assert tell_waves([second])[1].split("; ")[1] == "80 ms"
 
 
-def test_who_gives_up_leaves_partitions_without_an_owner_and_that_is_told() -> None:
+def test_a_member_that_gives_up_leaves_partitions_without_an_owner_and_that_is_reported() -> None:
     story = Story()
     story("a", "attempt-began", attempt=0, cause="start")
     story("a", "owned", (P, Q))
@@ -59,7 +59,7 @@ def test_who_gives_up_leaves_partitions_without_an_owner_and_that_is_told() -> N
     assert lines[-1].strip() == "left without an owner until the next watch fires: t-0, t-1"
 
 
-def test_a_rebalance_without_a_known_cause_and_without_an_end_is_told_as_such() -> None:
+def test_a_rebalance_without_a_known_cause_and_without_an_end_is_reported_as_such() -> None:
     story = Story()
     story("a", "attempt-began", attempt=0, cause="event")
     lines = tell_waves(waves_of(story.trace))

@@ -46,7 +46,7 @@ def test_two_partitions_shared_count_twice_in_partition_time_and_once_in_time() 
     assert (_measured(story)["ownership_overlap_ms"], _measured(story)["ownership_overlap_partition_ms"]) == (30, 60)
 
 
-def test_the_cost_of_stopping_the_world_is_the_time_without_owners() -> None:
+def test_the_cost_of_a_stop_of_all_tasks_is_the_time_without_owners() -> None:
     story = Story()
     story.settle(0, {"a-1": "m0", "b-1": "m1"}, 1, "a-1")
     story.settle(1_000, {"a-1": "m0", "b-1": "m1"}, 2, "a-1")
@@ -56,7 +56,7 @@ def test_the_cost_of_stopping_the_world_is_the_time_without_owners() -> None:
     assert (measured["stop_the_world_ms"], measured["unowned_ms"], measured["unowned_partition_ms"]) == (10, 10, 20)
 
 
-def test_a_member_that_is_not_told_believes_on() -> None:
+def test_a_member_without_an_answer_still_owns_its_partitions() -> None:
     """By the wire: m1's session ended, m0 has all, and m1 hears of it with the answer 25."""
     story = Story()
     story.settle(0, {"a-1": "m0", "b-1": "m1"}, 1, "a-1")
@@ -79,7 +79,7 @@ def test_a_cooperative_member_keeps_what_it_has_while_it_joins() -> None:
     assert _measured(story)["unowned_ms"] == 0
 
 
-def test_a_group_that_nobody_is_in_owes_nothing_and_neither_does_the_goodbye() -> None:
+def test_a_group_without_members_owes_nothing_and_neither_does_the_clean_close() -> None:
     story = Story()
     story.settle(0, {"a-1": "m0"}, 1, "a-1")
     story.answer(501, story.ask(500, "LeaveGroup", "m0", member="a-1"))
@@ -106,7 +106,7 @@ def test_application_and_wire_are_not_mixed() -> None:
 
 
 @pytest.mark.parametrize("who", ["shim", "member"])
-def test_two_owners_are_two_whoever_tells_of_them(who: str) -> None:
+def test_two_owners_are_two_whichever_side_reports_them(who: str) -> None:
     """The checkers of a case heard both, and the meter said that there was no overlap."""
     story = Story()
     story.client_event(0, "m0", "partitions_assigned", P0)

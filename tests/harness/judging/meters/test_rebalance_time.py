@@ -62,7 +62,7 @@ def test_a_coordinator_s_own_transitions_tell_sooner_than_the_wire() -> None:
     assert _measured(story).peaks["time_to_detect_ms"] == 200
 
 
-def test_what_comes_after_the_end_of_the_plan_is_the_goodbye() -> None:
+def test_what_comes_after_the_end_of_the_plan_is_the_clean_close() -> None:
     story = Story()
     story.settle(0, TWO, 1, "a-1")
     story.add(100, "event", who="kit", body={"name": "end"})

@@ -41,7 +41,7 @@ def test_the_page_s_table_is_escaped() -> None:
     assert len(list(table.iter("tr"))) == 4
 
 
-def test_as_json_everything_is_told() -> None:
+def test_as_json_everything_is_reported() -> None:
     assert json.loads(json.dumps(to_json(RUNS)))["java"] == {"rebalances": 3.0, "unowned_ms": 1_250.4}
     assert len(set(TITLES.values())) == len(TITLES)
 

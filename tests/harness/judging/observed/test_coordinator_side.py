@@ -95,7 +95,7 @@ def with_upstream(trace: Trace, **fields: Any) -> Trace:
 
 
 UNSEEN: dict[str, Callable[[Trace], Trace]] = {
-    "the trace does not tell what the upstream is": lambda trace: [obs for obs in trace if obs.who != "kit"],
+    "the trace does not say what the upstream is": lambda trace: [obs for obs in trace if obs.who != "kit"],
     "it may not": lambda trace: with_upstream(trace, groups=None, untold="it may not"),
     "the group was there before the tap": lambda trace: with_upstream(trace, groups=["g"]),
     "late came between": lambda trace: changed(trace, "Heartbeat", "response", fault="late"),

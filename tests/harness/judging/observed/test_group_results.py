@@ -10,7 +10,7 @@ from groupproof.harness.judging.observed.group_results import results_of
 from groupproof.harness.model.verdicts import Verdict
 
 
-def test_a_group_is_two_results_its_members_and_its_laws() -> None:
+def test_a_group_has_two_results_for_its_members_and_its_invariants() -> None:
     members, invariants = results_of(told_of(keeping().trace))
 
     assert [members.case.id, invariants.case.id] == ["observed/classic/g", "laws/classic/g"]

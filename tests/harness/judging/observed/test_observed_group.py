@@ -43,7 +43,7 @@ def test_a_group_that_nobody_joined_is_no_verdict() -> None:
     assert judged(story).ruling.verdict is Verdict.INCONCLUSIVE
 
 
-def test_a_member_that_is_gone_without_a_word_is_unclean_and_one_that_stays_is_not() -> None:
+def test_a_member_that_is_gone_without_a_leave_is_unclean_and_one_that_stays_is_not() -> None:
     gone = Story().member()
     gone.see("event", who="link", connection=1, body={"name": "closed"})
     there = Story().member()
@@ -53,7 +53,7 @@ def test_a_member_that_is_gone_without_a_word_is_unclean_and_one_that_stays_is_n
     assert judged(there).ruling.goodbye is Goodbye.NONE
 
 
-def test_each_group_is_judged_by_itself_and_numbered_anew() -> None:
+def test_each_group_is_judged_and_numbered_separately() -> None:
     story = Story().member()
     other = story.request(Api.JOIN_GROUP, "m1", connection=2, group="My Group!")
     story.answer(other, member="m1-1")

@@ -20,7 +20,7 @@ def altered(*changes: tuple[str, str | None], group: str = "g", code: int = 0, k
     ]
 
 
-def test_settings_are_added_changed_and_taken_away() -> None:
+def test_settings_are_added_changed_and_removed() -> None:
     trace = [*altered(("a", "1"), ("b", "2")), *altered(("a", "3"), seq=10), *altered(("b", None), seq=20)]
 
     assert [change.configs for change in config_changes("g", trace)] == [{"a": "1", "b": "2"}, {"a": "3", "b": "2"}, {"a": "3"}]

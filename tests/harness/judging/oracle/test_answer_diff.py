@@ -37,7 +37,7 @@ def test_a_difference_is_named_by_the_keys_on_its_way(observed: dict[str, Any], 
     assert paths(JOINED, {**JOINED, **observed}) == [path]
 
 
-def test_the_error_code_is_told_first() -> None:
+def test_the_error_code_is_reported_first() -> None:
     assert paths(JOINED, {**JOINED, "generation_id": -1, "error_code": 25}) == ["error_code", "generation_id"]
 
 
@@ -87,7 +87,7 @@ def test_null_beside_an_offset_says_what_the_empty_text_says(metadata: str | Non
     assert bool(paths({"partitions": [partition]}, {"partitions": [{**partition, "metadata": metadata}]})) is differ
 
 
-def test_a_body_that_no_frame_can_say_is_taken_as_it_is() -> None:
+def test_a_body_that_no_frame_can_have_is_used_as_it_is() -> None:
     assert as_answered(Api.HEARTBEAT, 3, {"error_code": "none"}) == {"error_code": "none"}
 
 

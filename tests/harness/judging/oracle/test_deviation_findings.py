@@ -25,7 +25,7 @@ def _result(matched: int | None, *deviations: Deviation, path: str = "assignment
     return ReplayResult(steps=(), forks=(), transitions=(), names={}, divergence=divergence, deviations=deviations)
 
 
-def test_each_legal_deviation_is_told_once_and_advice_is_not_strict() -> None:
+def test_each_legal_deviation_is_reported_once_and_advice_is_not_strict() -> None:
     findings = list(deviation_findings(_result(None, OTHER, OTHER, ADVISED, BROKEN)))
 
     assert [(finding.requirement, finding.verdict) for finding in findings] == [
@@ -45,7 +45,7 @@ def test_a_topic_that_is_known_late_is_not_strict() -> None:
     assert (finding.requirement, finding.verdict, finding.proof, finding.seq) == ("CGX-16", Verdict.NON_STRICT, Proof.TIMING, exchange.seq)
 
 
-def test_the_brokers_own_way_is_taken_where_it_explains_more_or_says_why_not() -> None:
+def test_the_brokers_own_branch_is_used_where_it_explains_more_or_says_why_not() -> None:
     assert comes_further(_result(None), _result(3))
     assert comes_further(_result(4), _result(3))
     assert comes_further(_result(3, BROKEN), _result(3))

@@ -12,7 +12,7 @@ from groupproof.protocol.wire.messages import FetchGroup, HeartbeatRequest, Join
 BEAT = HeartbeatRequest(group_id="g", generation_id=1, member_id="x")
 
 
-def test_a_request_behind_another_of_its_connection_is_taken_up_after_that_ones_answer() -> None:
+def test_a_request_behind_another_of_its_connection_is_processed_after_that_ones_answer() -> None:
     recording = Recording(latency_ms=7.0)
     recording.ask("a", BEAT)
     recording.wait(2)
@@ -55,7 +55,7 @@ def test_a_connection_may_be_muted_for_as_long_as_answers_throttle() -> None:
     assert [exchange.latest_ms(20_000, 10) for exchange in history.exchanges] == [20_010, 20_910, 20_010]
 
 
-def test_a_request_behind_one_that_is_never_answered_is_told_from_the_others() -> None:
+def test_a_request_behind_one_that_is_never_answered_is_distinguished_from_the_others() -> None:
     recording = Recording()
     recording.stable("a")
     recording.joined("b")
@@ -89,7 +89,7 @@ def test_a_request_is_read_as_its_version_says_it() -> None:
     assert message.group_instance_id is None
 
 
-def test_the_end_of_a_connection_and_who_ended_it_is_told() -> None:
+def test_the_end_of_a_connection_and_who_ended_it_is_reported() -> None:
     recording = Recording()
     recording.ask("a", BEAT)
     recording.wait(30)
@@ -118,7 +118,7 @@ def test_a_move_begins_with_its_step_and_makes_later_requests_to_the_old_broker_
     assert [exchange.is_stray for exchange in history.exchanges] == [False, True]
 
 
-def test_what_was_made_sure_to_be_taken_up_was_so_by_then() -> None:
+def test_what_was_sure_to_be_processed_was_processed_by_then() -> None:
     recording = Recording()
     recording.stable("a")
     recording.joined("b")
@@ -157,7 +157,7 @@ def test_only_requests_of_scripted_members_to_groups_are_read() -> None:
     assert histories([]) == []
 
 
-def test_what_is_answered_after_the_end_was_not_heard() -> None:
+def test_an_answer_after_the_end_was_not_received() -> None:
     recording = Recording()
     recording.ask("a", BEAT)
     recording.event("end")

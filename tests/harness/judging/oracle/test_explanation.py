@@ -22,7 +22,7 @@ def sentences(recording: Recording) -> dict[str, str]:
     }
 
 
-def test_what_a_parked_request_waits_for_is_told_by_its_clients_names() -> None:
+def test_what_a_parked_request_waits_for_is_reported_by_its_clients_names() -> None:
     recording = Recording(settings={**SETTINGS, "group.initial.rebalance.delay.ms": 300})
     recording.joined("a", label="first")
     recording.wait(400)
@@ -144,7 +144,7 @@ def test_differences_of_topics_stand_in_the_order_of_their_names_for_topic_ids_a
     assert observed.index("[t]") < observed.index("[u]")
 
 
-def test_members_are_told_by_their_clients_names_whatever_form_their_ids_have() -> None:
+def test_members_are_shown_by_their_clients_names_whatever_form_their_ids_have() -> None:
     divergence, replay = diverged("LEAVE-51")
     difference = Difference(path="members[i-a-0123456789abcdef0123456789abcdef/i-a]", field="members", expected="nothing", observed={})
     named = replace(replay, names={"i-a-0123456789abcdef0123456789abcdef": "a"})
@@ -199,7 +199,7 @@ def test_each_kind_of_divergence_has_its_proof_and_its_words(kind: str, proof: P
         (Api.JOIN_GROUP, "Leave/PreparingRebalance/all-joined", None, Verdict.FAILED),
     ],
 )
-def test_who_waits_in_a_classic_group_may_wait_on_where_a_consumer_is_refused(
+def test_a_member_that_waits_in_a_classic_group_may_still_wait_when_a_consumer_is_refused(
     api: Api, rule: str, answered_ms: float | None, verdict: Verdict
 ) -> None:
     divergence, replay = diverged("CGG-09", "other" if answered_ms else "missing")

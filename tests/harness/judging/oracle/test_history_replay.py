@@ -30,7 +30,7 @@ def divergence(trace: Trace, turns: Turns | None = None) -> str | None:
     return None if found is None else found.kind
 
 
-def test_requests_that_are_under_way_together_may_be_taken_up_in_either_order() -> None:
+def test_requests_that_are_under_way_together_may_be_processed_in_either_order() -> None:
     recording = Recording(latency_ms=3)
     recording.stable("a")
     recording.join("b", settles=False)
@@ -121,7 +121,7 @@ def test_a_move_excuses_no_request_that_was_never_answered_long_before() -> None
     assert all(branch.key[0] != "hung-up" for branch in walked(trace).forks)
 
 
-def test_what_stands_behind_a_parked_request_is_not_taken_up() -> None:
+def test_what_comes_after_a_parked_request_is_not_processed() -> None:
     recording = Recording()
     recording.stable("a")
     recording.joined("b")
@@ -136,7 +136,7 @@ def test_what_stands_behind_a_parked_request_is_not_taken_up() -> None:
     assert [step.exchange.label for step in walked(behind).steps] == labels
 
 
-def test_a_connection_that_the_broker_ends_instead_of_answering_is_told() -> None:
+def test_a_connection_that_the_broker_ends_instead_of_answering_is_reported() -> None:
     recording = Recording()
     recording.stable("a")
     recording.beat("a", label="beat")
@@ -207,7 +207,7 @@ def test_a_commit_to_a_partition_that_is_not_there_is_refused_for_it_alone() -> 
     assert [partition["error_code"] for partition in step.expected["topics"][0]["partitions"]] == [0, 3]
 
 
-def test_a_broker_may_refuse_a_commit_to_a_topic_that_goes_before_its_coordinator_hears_of_it() -> None:
+def test_a_broker_may_refuse_a_commit_to_a_topic_that_goes_before_its_coordinator_learns_of_it() -> None:
     recording = Recording()
     recording.event("ground", topics={"t": 2}, topic_ids={"t": ("id-t", 2)})
     recording.stable("a")

@@ -20,7 +20,7 @@ def broken(why: Exception) -> list[Output]:
 @pytest.mark.parametrize(
     ("why", "message"), [(AssertionError("instance i is there already"), "instance i is there already"), (KeyError(), "KeyError")]
 )
-def test_a_law_of_the_machine_that_a_broker_broke_is_told_as_such(why: Exception, message: str) -> None:
+def test_an_invariant_of_the_machine_that_a_broker_broke_is_reported_as_such(why: Exception, message: str) -> None:
     with pytest.raises(ImpossibleChoice, match=message):
         followed(broken, why)
 

@@ -45,7 +45,7 @@ def beside_ok(judgement: Judgement) -> list[tuple[str, Verdict]]:
 
 
 @pytest.mark.parametrize("case", ["reconcile/consumer/three-members", "reconcile/consumer/leave-frees-at-once"])
-def test_what_every_release_leaves_open_is_told_and_the_rest_is_judged_by_the_own_release(case: str) -> None:
+def test_what_every_release_leaves_open_is_reported_and_the_rest_is_judged_by_its_own_release(case: str) -> None:
     judgement = judged(OLD_FIRST_EPOCH, case, "kafka-4.4")
 
     assert beside_ok(judgement) == [("CGM-05", Verdict.INFORMATIONAL)]

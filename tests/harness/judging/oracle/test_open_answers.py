@@ -48,13 +48,13 @@ def test_another_refusal_that_is_due_is_as_severe_as_what_fixes_the_order(label:
     assert (finding.requirement, finding.verdict) == (requirement, verdict)
 
 
-def test_a_group_goes_on_behind_an_answer_that_is_as_right_and_what_is_wrong_then_is_found() -> None:
+def test_a_group_continues_behind_an_answer_that_is_as_right_and_what_is_wrong_then_is_found() -> None:
     trace = changed(changed(refusals(), "stranger joins", bodied(error_code=25)), "beat", bodied(error_code=27))
 
     assert [finding.verdict for finding in findings(trace)] == [Verdict.INFORMATIONAL, Verdict.FAILED]
 
 
-def test_the_same_answer_is_told_once() -> None:
+def test_the_same_answer_is_reported_once() -> None:
     recording = Recording(settings=BOUNDS)
     recording.stable("a")
     for number in range(3):

@@ -42,7 +42,7 @@ def test_a_heartbeat_that_says_more_than_its_epoch_may_be_answered_with_what_the
     assert finding.observed == "ConsumerGroupHeartbeat of a (generation 1, Stable): 0, with the assignment that the member has."
 
 
-def test_a_bare_heartbeat_is_answered_with_no_assignment_and_none_tells_of_what_the_member_has_not() -> None:
+def test_a_bare_heartbeat_is_answered_with_no_assignment_and_none_reports_what_the_member_has_not() -> None:
     other = {"topic_partitions": [{"topic_id": "00000000-0000-0000-0000-000000000001", "partitions": [0]}]}
 
     assert [finding.verdict for finding in findings(changed(heartbeats(), "second", bodied(assignment=NOTHING)))] == [Verdict.FAILED]
@@ -81,6 +81,6 @@ def test_an_offset_may_come_without_the_epoch_of_its_leader() -> None:
     assert findings(recording.end(), "kafka-4.1") == []
 
 
-def test_each_open_field_is_of_a_requirement_and_is_told_in_words_that_follow_a_comma() -> None:
+def test_each_open_field_belongs_to_a_requirement_and_its_text_can_follow_a_comma() -> None:
     assert [field.words for field in OPEN_FIELDS if not field.words.startswith("with ")] == []
     assert {by_id(field.requirement).id for field in OPEN_FIELDS} >= {"CGM-27", "CGG-27", "CGS-14"}

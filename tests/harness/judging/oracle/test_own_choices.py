@@ -40,7 +40,7 @@ def _observed(choices: OwnChoices) -> list[tuple[str, Level]]:
     return [(deviation.requirement, deviation.level) for deviation in choices.deviations]
 
 
-def test_kafkas_target_is_followed_without_a_word_where_the_answers_are_of_it() -> None:
+def test_kafkas_target_is_followed_without_a_finding_if_the_answers_follow_it() -> None:
     question = question_of(a="t", b="t")
     choices = _choices([described(1, 2, {name: " ".join(f"t{index}" for index in share[T]) for name, share in question.kafkas.items()})])
 
@@ -130,7 +130,7 @@ def test_a_description_tells_that_a_target_was_there_as_a_member_went() -> None:
 
 
 @pytest.mark.requirement("CGR-32")
-def test_an_empty_group_at_the_epoch_of_its_target_tells_of_no_target() -> None:
+def test_an_empty_group_at_the_epoch_of_its_target_reports_no_target() -> None:
     left = beat(1, "b", -1, None, asked_at=-1)
     group = _group(3, is_due=True)
 

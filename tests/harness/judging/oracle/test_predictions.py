@@ -179,7 +179,7 @@ def test_absence_and_lateness_are_proven_by_repetition_and_earliness_at_once(tra
     assert finding.proof is proof
 
 
-def test_an_answer_to_what_is_parked_is_told_with_what_it_should_have_waited_for(trace: Trace) -> None:
+def test_an_answer_to_what_is_parked_is_reported_with_what_it_should_have_waited_for(trace: Trace) -> None:
     (finding,) = adverse(changed(trace, "rejoin a", lambda obs: replace(bodied(error_code=25)(obs), at_ns=obs.at_ns - 9_000_000_000)))
 
     assert finding.expected.startswith("JoinGroup of a (generation 2, PreparingRebalance): parked until b rejoins")
@@ -257,7 +257,7 @@ def test_predictions_say_for_each_request_what_the_rules_give(trace: Trace) -> N
     assert rejoin.sentence == ("JoinGroup of a (generation 2, PreparingRebalance): parked until b rejoins, then 0 with generation 3, leader a")
 
 
-def test_transitions_are_told_as_observations_of_the_coordinator(trace: Trace) -> None:
+def test_transitions_are_reported_as_observations_of_the_coordinator(trace: Trace) -> None:
     observations = transitions(trace, profile="kafka-4.1", settings=SETTINGS)
 
     assert [obs.state_after for obs in observations][:4] == ["Empty", "PreparingRebalance", "CompletingRebalance", "PreparingRebalance"]

@@ -152,7 +152,7 @@ def test_a_leader_that_was_chosen_and_gone_before_the_next_generation_is_one_tha
     assert choices.leader("g", ("old",)) == "old"
 
 
-def test_which_of_two_joingroups_owns_an_id_can_be_taken_the_other_way() -> None:
+def test_which_of_two_joingroups_owns_an_id_can_be_chosen_differently() -> None:
     unanswered, refused, listed, text = contested(25)
     ways: list[tuple[str, int, int]] = []
 

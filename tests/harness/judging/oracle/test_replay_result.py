@@ -6,7 +6,7 @@ from groupproof.harness.judging.oracle.exchanges import histories
 from groupproof.harness.judging.oracle.replay_result import Divergence, ReplayResult, Step
 
 
-def test_a_walk_without_a_divergence_did_all_and_a_step_is_as_expected_until_it_is_not() -> None:
+def test_a_replay_without_a_divergence_did_all_steps_and_a_step_is_as_expected_until_it_is_not() -> None:
     recording = Recording()
     recording.stable("a")
     exchange = histories(recording.end())[0].exchanges[0]

@@ -34,7 +34,7 @@ def resent(trace: Trace, order: Sequence[str], at_ms: int) -> Trace:
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(["join b", "join c", "beat a"])))
-def test_whatever_order_was_taken_up_is_found(order: tuple[str, ...]) -> None:
+def test_every_order_of_processing_is_found(order: tuple[str, ...]) -> None:
     """The heartbeat was answered 27, so that a join came before it; b joined before c, which no answer tells."""
     recording = Recording(latency_ms=5)
     recording.stable("a")
@@ -59,7 +59,7 @@ def test_whatever_order_was_taken_up_is_found(order: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(("late_ms", "is_found"), [(100, True), (400, False)])
-def test_a_request_that_counted_as_taken_up_may_have_been_so_a_little_later(late_ms: int, is_found: bool) -> None:
+def test_a_request_that_counted_as_processed_may_have_been_processed_a_little_later(late_ms: int, is_found: bool) -> None:
     recording = Recording(latency_ms=5)
     recording.stable("a")
     recording.wait(10)
@@ -80,7 +80,7 @@ def test_a_request_that_counted_as_taken_up_may_have_been_so_a_little_later(late
     assert (search(in_order(settled), is_sure=False).divergence is None) is is_found
 
 
-def test_where_nothing_explains_it_the_walk_that_came_furthest_is_told() -> None:
+def test_where_nothing_explains_it_the_longest_replay_is_reported() -> None:
     recording = Recording()
     recording.stable("a")
     recording.beat("a", label="beat")
@@ -93,7 +93,7 @@ def test_where_nothing_explains_it_the_walk_that_came_furthest_is_told() -> None
     assert found.divergence.step.exchange.label == "OffsetCommit a"
 
 
-def test_the_search_ends_when_its_walks_are_used_up() -> None:
+def test_the_search_ends_when_its_replays_are_used_up() -> None:
     recording = Recording(latency_ms=50)
     recording.stable("a")
     for _ in range(12):

@@ -87,7 +87,7 @@ def test_what_no_lateness_explains_is_proven_by_one_sighting() -> None:
         assert {finding.proof for finding in findings if finding.verdict is Verdict.FAILED} == {Proof.SAFETY}
 
 
-def test_what_seemed_to_be_taken_up_may_not_have_been_where_the_machine_was_busy() -> None:
+def test_what_seemed_to_be_processed_may_not_have_been_if_the_machine_was_busy() -> None:
     """A newcomer's JoinGroup that was read after the leader's, though the coordinator had answered a Heartbeat sent after it."""
     steps = (join("a", instance="i-a"), answered("join a", code=0), join("b", instance="i-b"))
     trace = performed(Script(steps=(*steps, join("a", instance="i-a"))))

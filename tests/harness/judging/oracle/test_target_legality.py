@@ -73,7 +73,7 @@ def test_topics_of_one_size_have_the_same_ranges() -> None:
 
 
 @pytest.mark.requirement("CGA-11")
-def test_who_moves_more_than_it_need_is_advised_where_that_is_sure() -> None:
+def test_a_leader_that_moves_more_than_it_needs_gets_advice_if_that_is_certain() -> None:
     question = question_of(last={"a": "t0 t1", "b": "t2 t3"}, a="t", b="t", c="t")
 
     assert _milder(question, a="t1", b="t2 t3", c="t0") is None

@@ -70,7 +70,7 @@ def test_meanwhile_either_may_be_and_what_the_brokers_tell_is_tried_first(ready_
     assert bool(list(topics.changes_until(ready_ms, 9, lambda *_: way))) is is_known
 
 
-def test_who_knew_nothing_of_a_change_is_likely_to_know_as_little_at_the_next_request() -> None:
+def test_a_broker_that_did_not_know_a_change_probably_does_not_know_it_at_the_next_request() -> None:
     topics = _topics_seen()
 
     assert list(topics.changes_until(DONE_MS + 1, 9, lambda *_: 1)) == []
@@ -154,7 +154,7 @@ def test_an_answer_is_completed_by_what_was_refused() -> None:
     assert [partition.error_code for topic in whole.topics for partition in topic.partitions] == [3]
 
 
-def test_without_a_word_of_the_topics_nothing_is_refused() -> None:
+def test_without_a_report_of_the_topics_nothing_is_refused() -> None:
     topics, asked = _topics_seen(), _commit(("nowhere", 0))
 
     assert topics.asked_of_group(asked, 9_000, 9, _never) == (asked, None)
@@ -188,7 +188,7 @@ def test_a_broker_may_refuse_what_the_coordinator_knows_still(ready_ms: float, w
     assert topics.images == {"t": T}
 
 
-def test_what_a_broker_has_heard_of_it_does_not_forget_and_the_coordinator_hears_of_it_once() -> None:
+def test_a_broker_does_not_forget_a_change_and_the_coordinator_learns_of_it_once() -> None:
     topics = _deleted(T_WENT, T_CAME_AGAIN)
     _refused(topics, _commit(("t", 0)), lambda *_: 1, 1_001)
 
@@ -199,7 +199,7 @@ def test_what_a_broker_has_heard_of_it_does_not_forget_and_the_coordinator_hears
     assert not _refused(topics, _commit(("t", 0)))
 
 
-def test_a_broker_hears_of_changes_one_after_the_other() -> None:
+def test_a_broker_learns_of_changes_one_after_the_other() -> None:
     topics = _deleted(TopicChange(begun_ms=900, done_ms=950, images={"u": TopicImage("id-u", 2)}), T_WENT)
     _refused(topics, _commit(("t", 0)), lambda *_: 1, 1_001)
 
@@ -207,5 +207,5 @@ def test_a_broker_hears_of_changes_one_after_the_other() -> None:
 
 
 @pytest.mark.parametrize(("asked", "ready_ms", "seq"), [(("u", 0), 1_050, 9), (("t", 0), 999, 9), (("t", 0), 1_050, 4)])
-def test_what_a_broker_heard_is_asked_only_of_changes_that_touch_the_request(asked: tuple[str, int], ready_ms: float, seq: int) -> None:
+def test_what_a_broker_knows_is_checked_only_for_changes_that_touch_the_request(asked: tuple[str, int], ready_ms: float, seq: int) -> None:
     assert not _refused(_deleted(T_WENT), _commit(asked), _never, ready_ms, seq)

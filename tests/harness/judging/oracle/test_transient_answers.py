@@ -99,7 +99,7 @@ def deleted(by: GroupRequest = DELETED, *, gap_ms: int) -> Trace:
     return changed(recording.end(), "Heartbeat a", bodied(error_code=15))
 
 
-def test_who_asks_while_the_group_is_deleted_may_find_it_dead_before_4_0() -> None:
+def test_a_request_while_the_group_is_deleted_may_find_it_dead_before_4_0() -> None:
     at_once, later = deleted(gap_ms=0), deleted(gap_ms=5)
 
     assert findings_of(at_once, profile="kafka-2.8", settings=SETTINGS) == []
@@ -108,7 +108,7 @@ def test_who_asks_while_the_group_is_deleted_may_find_it_dead_before_4_0() -> No
     assert findings_of(at_once, profile="kafka-1.1", settings=SETTINGS) != []
 
 
-def test_who_asks_while_the_last_offsets_are_deleted_may_find_the_group_dead() -> None:
+def test_a_request_while_the_last_offsets_are_deleted_may_find_the_group_dead() -> None:
     assert findings_of(deleted(EMPTIED, gap_ms=0), profile="kafka-2.8", settings=SETTINGS) == []
     assert findings_of(deleted(EMPTIED, gap_ms=5), profile="kafka-2.8", settings=SETTINGS) != []
 
@@ -164,7 +164,7 @@ def test_an_empty_consumer_group_is_listed_until_the_classic_one_in_its_place_is
 
 
 @pytest.mark.parametrize(("gap_ms", "are_blamed"), [(2, False), (600, True)])
-def test_who_fetches_as_a_member_until_then_is_unknown_to_it(gap_ms: int, are_blamed: bool) -> None:
+def test_a_member_that_fetches_as_a_member_until_then_is_unknown_to_it(gap_ms: int, are_blamed: bool) -> None:
     recording = _joined_when_empty("", gap_ms=gap_ms)
     fetched = FetchGroup(group_id="g", member_id="a", member_epoch=0, topics=(FetchTopic(name="t", partition_indexes=(0,)),))
     recording.ask("z", OffsetFetchRequest(groups=(fetched,)), version=9)

@@ -35,11 +35,11 @@ def with_value(value: str | None) -> list[Observation]:
 
 @pytest.mark.requirement("CGD-29")
 @pytest.mark.parametrize(("value", "observed"), [("5000", "It tells 5000."), (None, "It tells nothing.")])
-def test_a_setting_that_was_accepted_and_is_not_told_is_failed(value: str | None, observed: str) -> None:
+def test_a_setting_that_was_accepted_and_is_not_reported_is_failed(value: str | None, observed: str) -> None:
     (finding,) = group_configs_are_described(Evidence(with_value(value)))
 
     assert (finding.verdict, finding.observed) == (Verdict.FAILED, observed)
 
 
-def test_settings_that_are_told_are_not_remarked_on() -> None:
+def test_settings_that_are_reported_get_no_remark() -> None:
     assert list(group_configs_are_described(Evidence(TRACE))) == []

@@ -40,7 +40,7 @@ def test_a_course_that_is_as_written_is_ok() -> None:
     assert {finding.expected for finding in found} >= {"join b is not answered before the next step.", "beat a is answered 27 REBALANCE_IN_PROGRESS."}
 
 
-def test_another_code_is_told_with_its_answer() -> None:
+def test_another_code_is_reported_with_its_answer() -> None:
     (found,) = wrong(judged(Script(steps=(*stable("a"), beat("a", code=25)))))
 
     assert (found.expected, found.observed) == ("beat a is answered 25 UNKNOWN_MEMBER_ID.", "beat a was answered 0 NONE.")
@@ -48,7 +48,7 @@ def test_another_code_is_told_with_its_answer() -> None:
     assert found.seq is not None
 
 
-def test_what_is_answered_though_it_should_be_parked_is_told() -> None:
+def test_what_is_answered_though_it_should_be_parked_is_reported() -> None:
     (found,) = wrong(judged(Script(steps=(*joined("a", is_parked=True), answered("join a", code=0)))))
 
     assert found.observed == "join a was answered 0 NONE at once."
@@ -132,7 +132,7 @@ def test_what_raw_bytes_are_answered_is_read_in_the_oldest_form() -> None:
     [(fetch("x", version=8), "groups"), (describe("x"), "groups"), (delete_groups("x"), "results")],
     ids=["OffsetFetch", "DescribeGroups", "DeleteGroups"],
 )
-def test_a_group_that_nobody_asked_about_is_told(ask: Ask, field: str) -> None:
+def test_a_group_that_nobody_asked_about_is_reported(ask: Ask, field: str) -> None:
     trace = performed(Script(steps=(*stable("a"), ask)))
     index = next(index for index, obs in enumerate(trace) if obs.kind == "response" and obs.api == ask.api.title)
     entry = trace[index].body[field]

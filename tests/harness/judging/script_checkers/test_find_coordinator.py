@@ -34,27 +34,27 @@ def test_brokers_that_agree_are_not_spoken_of() -> None:
     assert judged(performed(SCRIPT)) == []
 
 
-def test_a_key_without_an_answer_is_told() -> None:
+def test_a_key_without_an_answer_is_reported() -> None:
     (found,) = judged(bent(performed(SCRIPT), "x"))
 
     assert (found.verdict, found.observed) == (Verdict.FAILED, "A key is not answered.")
 
 
-def test_another_coordinator_than_before_is_told_whatever_the_version() -> None:
+def test_another_coordinator_than_before_is_answered_in_every_version() -> None:
     for client in ("y", "z"):
         (found,) = judged(bent(performed(SCRIPT), client, node_id=77))
         assert (found.requirement, found.observed) == ("FIND-03", "It has another coordinator than was told before.")
 
 
 @pytest.mark.requirement("FIND-04")
-def test_a_coordinator_at_another_address_than_metadatas_is_told() -> None:
+def test_a_coordinator_at_another_address_than_metadatas_is_reported() -> None:
     for client in ("x", "y", "z"):
         found = judged(bent(performed(SCRIPT), client, port=1))
         assert (Verdict.FAILED, "It is told at another address.") in {(finding.verdict, finding.observed) for finding in found}
         assert any(finding.detail.startswith("FindCoordinator tells broker-0:1, Metadata broker-0:9092") for finding in found)
 
 
-def test_a_broker_that_metadata_did_not_tell_of_has_no_other_address() -> None:
+def test_a_broker_that_metadata_did_not_report_has_no_other_address() -> None:
     trace = [replace(obs, body={**obs.body, "nodes": {}}) if obs.body.get("name") == "ground" else obs for obs in performed(SCRIPT)]
 
     assert [finding.observed for finding in judged(bent(trace, "z", port=1))] == ["It has another coordinator than was told before."]

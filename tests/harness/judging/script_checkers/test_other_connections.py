@@ -29,7 +29,7 @@ def test_a_broker_that_ends_the_connection_of_garbage_alone_is_not_spoken_of() -
     assert judged(SCRIPT, performed(SCRIPT)) == []
 
 
-def test_a_broker_that_ends_others_too_is_told_as_severely_as_the_case_is() -> None:
+def test_a_broker_that_ends_others_too_is_reported_as_severely_as_the_case_is() -> None:
     trace = ended_by_the_broker(performed(SCRIPT))
 
     assert [(finding.verdict, finding.observed) for finding in judged(SCRIPT, trace)] == [(Verdict.FAILED, "The broker ended connection a.")]

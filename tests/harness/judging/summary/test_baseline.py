@@ -60,7 +60,7 @@ def test_a_case_that_leaves_ok_has_moved_wherever_to(now: str) -> None:
         ("INCONCLUSIVE", "UNIMPLEMENTED", None),
     ],
 )
-def test_only_what_comes_to_fail_or_improves_is_told_of_what_was_not_ok(before: str, now: str, word: str | None) -> None:
+def test_of_what_was_not_ok_only_new_failures_and_improvements_are_reported(before: str, now: str, word: str | None) -> None:
     found = delta(past(a=before), present(A, now))
 
     assert list(words(found)) == ([word] if word else [])
@@ -81,7 +81,7 @@ def test_a_failure_of_another_kind_in_an_old_case_is_new() -> None:
     assert found.known_cases == {B}
 
 
-def test_one_that_an_expectation_excuses_now_is_told_and_fails_nothing() -> None:
+def test_one_that_an_expectation_excuses_now_is_reported_and_fails_nothing() -> None:
     found = delta(past(a="FAILED"), present(A, "EXCUSED", fingerprint="f2", observed="It did another thing."))
 
     assert list(words(found)) == ["fails in another way"]
@@ -123,7 +123,7 @@ def test_a_case_that_was_selected_and_not_reached_has_vanished() -> None:
     assert [change.id for change in delta(past(a="OK", b="OK"), present(A, "OK")).vanished] == [B]
 
 
-def test_new_cases_are_told_and_known_by_nobody() -> None:
+def test_new_cases_are_reported_as_new() -> None:
     found = delta(past(a="OK"), present(A, "OK"), present(B, "FAILED"))
 
     assert words(found) == {"new": [f"{B}  → FAILED"]}

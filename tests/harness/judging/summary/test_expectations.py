@@ -55,7 +55,7 @@ def test_a_subject_that_draws_lots_may_fail_in_each_way_that_is_named(tmp_path: 
 
 
 @pytest.mark.parametrize(("parts", "expected"), [({"abc", "def"}, True), ({"def"}, True), ({"abc", "new"}, False), (set(), False)])
-def test_findings_that_are_all_named_are_excused_in_any_company(tmp_path: Path, parts: set[str], expected: bool) -> None:
+def test_findings_that_are_all_named_are_excused_in_any_combination(tmp_path: Path, parts: set[str], expected: bool) -> None:
     entries = failures_in(tmp_path, ENTRY.replace('"abc"', '["abc", "def"]'))
     observed = CaseVerdict(case="join/classic/unknown-member-id", verdict=Verdict.FAILED, fingerprint="of all", parts=_parts(*parts))
 

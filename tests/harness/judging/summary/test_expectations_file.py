@@ -50,7 +50,7 @@ def test_a_failure_of_another_kind_gets_its_fingerprint_and_a_warning(file: Path
     assert done.changes == ("changed leave/classic/close: it fails in another way; see that its reason still holds: It did something.",)
 
 
-def test_an_entry_that_passes_is_taken_out_and_those_of_other_releases_stay(file: Path) -> None:
+def test_an_entry_that_passes_is_removed_and_those_of_other_releases_stay(file: Path) -> None:
     done = update(file, report({"leave/classic/close": ("OK", None)}), KnownReason())
 
     assert done.changes == ("took out leave/classic/close: it is OK in odd 1.2",)

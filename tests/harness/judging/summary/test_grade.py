@@ -118,7 +118,7 @@ def test_stale_expectations_and_partial_grades_fail_the_run() -> None:
     assert exit_code([counted(A, Verdict.OK)], "PARTIAL 1/2", stale=["x"]) == 1
 
 
-def test_tolerated_alternatives_and_goodbyes_count_only_where_asked_for() -> None:
+def test_tolerated_alternatives_and_clean_closes_count_only_where_asked_for() -> None:
     run = [counted(A, Verdict.NON_STRICT), counted(B, Verdict.OK, goodbye=Goodbye.UNCLEAN)]
 
     assert exit_code(run, "PASSED", fail_on=["non-strict"]) == 1
@@ -127,7 +127,7 @@ def test_tolerated_alternatives_and_goodbyes_count_only_where_asked_for() -> Non
 
 
 @pytest.mark.parametrize(("fail_on", "code"), [((), 0), (("non-strict",), 0), (("unclean",), 1)])
-def test_a_crash_in_company_counts_as_an_unclean_end(fail_on: tuple[str, ...], code: int) -> None:
+def test_a_crash_beside_other_cases_counts_as_an_unclean_end(fail_on: tuple[str, ...], code: int) -> None:
     crashed = replace(counted(A, Verdict.OK), ended_shared=True)
 
     assert exit_code([crashed], "PASSED", fail_on=fail_on) == code

@@ -82,14 +82,14 @@ def test_what_no_trace_tells_is_not_in_the_report() -> None:
     run = summary_of(a_result(Verdict.FAILED, FIRST, blurs=("the machine was late",)))
 
     assert "the machine was late" not in str(run.to_json())
-    assert "had again alone, for at first the machine was late" in run.cases[0].grounds
+    assert "repeated alone, because at first the machine was late" in run.cases[0].grounds
 
 
-def test_crashes_in_company_are_told_by_how_the_process_ended() -> None:
+def test_crashes_beside_other_cases_are_reported_by_how_the_process_ended() -> None:
     ends = ("exited with status 1: panic <7>", "exited with status 1: panic 8"), ("killed by signal 11: nothing on stderr",), ()
     run = summary_of(*(a_result(case=case, shared_ends=item) for case, item in zip((FIRST, SECOND, THIRD), ends, strict=True)))
 
-    text = "a process of the shim that hosts several cases ended unasked in {}, had again alone: {}"
+    text = "a process of the shim that hosts several cases ended unasked in {}, repeated alone: {}"
     assert run.shared_ends == [text.format("2 runs", ends[0][0]), text.format("1 run", ends[1][0])]
     assert [case.get("shared_ends") for case in run.to_json()["cases"]] == [list(ends[0]), list(ends[1]), None]
     assert [item.ended_shared for item in run.counted] == [True, True, False]

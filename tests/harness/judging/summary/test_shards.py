@@ -57,7 +57,7 @@ def test_more_shards_than_cases_are_refused_by_each_of_them() -> None:
 
 
 @pytest.mark.parametrize("text", ["4/3", "0/3", "1", "1/0", "a/b", "-1/2", "1/2/3"])
-def test_what_names_no_shard_is_told(text: str) -> None:
+def test_a_text_that_is_no_shard_is_reported(text: str) -> None:
     with pytest.raises(ValueError, match="no shard"):
         Share.read(text)
     assert str(Share.read(" 2/4 ")) == "2/4"

@@ -22,7 +22,7 @@ def finding(proof: Proof = Proof.SAFETY, **columns: Any) -> Finding:
         (finding(Proof.TIMING), "came late"),
         (finding(Proof.LIVENESS, wait=WAIT), "never came"),
         (finding(Proof.LIVENESS, wait=WAIT, grounds=Grounds(is_reported=True)), "reported by the application's events"),
-        (finding(Proof.LIVENESS), "stood so at the end"),
+        (finding(Proof.LIVENESS), "it was so at the end"),
     ],
 )
 def test_each_proof_has_its_words(found: Finding, words: str) -> None:
@@ -51,7 +51,7 @@ def test_each_proof_has_its_words(found: Finding, words: str) -> None:
         ({"verdict": Verdict.INCONCLUSIVE, "stability": "unstable 2/3"}, "seen in 2 of 3 runs · 0 receipts · the kit did not lag"),
         (
             {"verdict": Verdict.INCONCLUSIVE, "blurs": ("it crashed", "it crashed")},
-            "seen in 1 of 1 run · 0 receipts · the kit did not lag · had again alone, for at first it crashed",
+            "seen in 1 of 1 run · 0 receipts · the kit did not lag · repeated alone, because at first it crashed",
         ),
         ({"verdict": Verdict.INCONCLUSIVE, "stability": "0/1"}, ""),
         ({"verdict": Verdict.UNIMPLEMENTED, "stability": "0/0"}, ""),

@@ -13,7 +13,7 @@ def _settled(*, begins: int = 0) -> Story:
     return story
 
 
-def test_who_joins_an_empty_group_is_its_cause_for_certain() -> None:
+def test_a_member_that_joins_an_empty_group_is_its_cause_for_certain() -> None:
     story = Story()
     story.generation(0, 1, member("a-1"))
 
@@ -42,7 +42,7 @@ def test_a_new_member_id_is_a_new_member_and_one_of_a_process_that_was_lost_has_
     assert (story.last.cause, story.last.member) == (Cause.RETURNED, story.group.members["c-2"])
 
 
-def test_who_was_committed_for_until_the_end_has_left_and_who_was_not_ran_out_of_its_session() -> None:
+def test_a_member_with_commits_until_the_end_has_left_and_one_without_lost_its_session() -> None:
     for last_s, cause in ((19.0, Cause.LEFT), (5.0, Cause.HEARTBEAT_TIMEOUT)):
         story = _settled()
         story.commit(1, 0, 1, 2, 3)
@@ -122,7 +122,7 @@ def test_a_group_that_is_emptied_and_deleted_is_empty_and_then_dead() -> None:
     assert (story.last.cause, story.group.state) == (Cause.FIRST_MEMBER, "Stable")
 
 
-def test_the_sync_phase_is_told_and_the_join_phase_is_not() -> None:
+def test_the_sync_phase_is_reported_and_the_join_phase_is_not() -> None:
     story = _settled()
     story.generation(10, 2, member("a-1", (0, 1)), member("b-1", (2, 3)), joined_s=9.25)
 

@@ -65,7 +65,7 @@ def test_a_static_member_that_was_away_and_stayed_away_had_its_session_ended() -
     assert _goes(story, 102) is Cause.HEARTBEAT_TIMEOUT
 
 
-def test_who_was_lost_and_joins_again_has_returned_and_who_left_is_new_and_neither_is_certain() -> None:
+def test_a_worker_that_was_lost_has_returned_and_one_that_left_is_new_and_neither_is_certain() -> None:
     crashed, left, other = _two_members(), _two_members(), _two_members()
     for story, gone_s in ((crashed, 145), (left, 103), (other, 145)):
         _goes(story, gone_s)
@@ -77,7 +77,7 @@ def test_who_was_lost_and_joins_again_has_returned_and_who_left_is_new_and_neith
     assert (other.last.cause, other.last.also, other.last.is_certain) == (Cause.NEW_MEMBER, (), True)
 
 
-def test_a_process_whose_like_is_still_there_is_not_taken_for_one_that_was_lost() -> None:
+def test_a_process_whose_twin_still_runs_is_not_treated_as_one_that_was_lost() -> None:
     story = _two_members()
     story.epoch_member(101, "b-2")
     story.epoch(101, 3)
@@ -88,7 +88,7 @@ def test_a_process_whose_like_is_still_there_is_not_taken_for_one_that_was_lost(
     assert story.last.cause is Cause.NEW_MEMBER
 
 
-def test_who_has_not_committed_since_it_came_is_silent_since_then_where_others_committed_before() -> None:
+def test_a_member_that_has_not_committed_since_it_came_is_silent_since_then_if_others_committed_before() -> None:
     for gone_s, cause in ((120, Cause.LEFT), (145, Cause.HEARTBEAT_TIMEOUT)):
         story = _two_members()
         story.epoch_member(101, "c-1")

@@ -52,7 +52,7 @@ def test_a_member_that_went_is_lost_for_certain_in_kind_alone() -> None:
     assert {Cause.HEARTBEAT_TIMEOUT, Cause.REVOCATION_TIMEOUT} <= set(story.last.also)
 
 
-def test_another_subscription_and_another_hash_of_the_topics_are_told_apart() -> None:
+def test_another_subscription_and_another_hash_of_the_topics_are_distinguished() -> None:
     story = _settled()
     story.epoch_member(5, "a-1", topics=("t", "u"))
     story.epoch(5, 2)

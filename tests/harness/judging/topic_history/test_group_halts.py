@@ -82,7 +82,7 @@ def _epoch(number: int, at_ms: int, settled_ms: int | None, holder: str | None =
     )
 
 
-def test_epochs_that_take_long_are_told_together_with_who_held_what() -> None:
+def test_epochs_that_take_long_are_reported_together_with_the_owners() -> None:
     health = _health([generation(0, "g", 1)])
     health.group.rebalances = [
         _epoch(1, 0, 1_000),

@@ -38,7 +38,7 @@ def test_of_a_consumer_group_the_words_are_those_of_its_protocol() -> None:
     assert (story.last.cause, story.last.words) == (Cause.PARTITIONS, "the partitions of a subscribed topic changed")
 
 
-def test_everything_is_told_as_json() -> None:
+def test_everything_is_reported_as_json() -> None:
     story = Story()
     story.generation(0, 1, member("a-1", instance="i"))
     story.generation(1, 1, member("a-2", instance="i"))

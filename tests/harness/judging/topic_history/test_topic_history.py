@@ -93,7 +93,7 @@ def test_commits_alone_make_a_group_that_has_offsets_only() -> None:
     assert (story.group.state, len(story.group.commits), story.history.now_ms) == ("Offsets only", 2, 1_000)
 
 
-def test_how_long_nothing_was_committed_around_a_rebalance_is_told() -> None:
+def test_how_long_nothing_was_committed_around_a_rebalance_is_reported() -> None:
     story = Story()
     story.generation(0, 1, member("a-1"))
     story.commit(10, 0)

@@ -76,7 +76,7 @@ def test_one_that_finds_nobody_waits_until_its_time_is_over() -> None:
     assert code == 0
 
 
-def test_a_switch_is_told_in_words(groupproof: Call) -> None:
+def test_a_switch_is_reported_in_words(groupproof: Call) -> None:
     called = groupproof("datalink", "switch", "--workers", "2", "--tasks", "2", "--json")
 
     assert called.code == 0

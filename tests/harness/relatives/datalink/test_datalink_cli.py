@@ -17,7 +17,7 @@ def test_a_simulation_tells_what_was_lost_and_that_all_is_well(groupproof: Call)
     assert "every task ran exactly once" in called.out
 
 
-def test_several_seeds_are_told_as_json(groupproof: Call) -> None:
+def test_several_seeds_are_reported_as_json(groupproof: Call) -> None:
     called = groupproof("datalink", "simulate", "--seeds", "1..2", "--workers", "2", "--tasks", "3", "--events", "2", "--kind", "force", "--json")
 
     assert [(item["seed"], item["happened"], item["violations"]) for item in called.json] == [(1, ["force"] * 2, []), (2, ["force"] * 2, [])]

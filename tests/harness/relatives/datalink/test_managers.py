@@ -71,7 +71,7 @@ def test_while_none_is_active_nobody_is_named_and_then_the_other_one_is() -> Non
     assert _code_and_node(scene.ask(0, lookup)) == (0, 1)
 
 
-def test_what_is_parked_with_a_manager_that_ends_is_told_so_and_with_one_that_stays_is_not() -> None:
+def test_requests_parked_at_a_manager_that_ends_are_answered_and_at_one_that_stays_are_not() -> None:
     for ends, entries in ((True, [None]), (False, [])):
         scene = _Scene()
         (first,) = scene.ask(0, JOIN)

@@ -27,7 +27,7 @@ def test_what_nobody_wants_is_not_missed() -> None:
     assert ledger.not_run_once([]) == {}
 
 
-def test_two_runners_overlap_and_one_that_goes_on_is_one_overlap() -> None:
+def test_two_runners_overlap_and_one_that_continues_is_one_overlap() -> None:
     ledger = TaskLedger()
     ledger.started("t", "a", 0)
     ledger.started("t", "b", 100)
@@ -38,7 +38,7 @@ def test_two_runners_overlap_and_one_that_goes_on_is_one_overlap() -> None:
     assert [(overlap.workers, overlap.ms) for overlap in ledger.overlaps] == [(("a", "b"), 200)]
 
 
-def test_what_is_not_run_once_is_told_with_who_runs_it() -> None:
+def test_what_is_not_run_once_is_reported_with_who_runs_it() -> None:
     ledger = TaskLedger()
     for worker in ("a", "b"):
         ledger.started("twice", worker, 0)

@@ -53,7 +53,7 @@ def test_the_same_seed_gives_the_same_run_to_the_last_event() -> None:
 
 
 @pytest.mark.requirement("MGR-33", "TIMER-28")
-def test_of_two_managers_one_is_active_and_after_a_switch_every_worker_joins_the_other_anew() -> None:
+def test_of_two_managers_one_is_active_and_after_a_switch_every_worker_joins_the_other_again() -> None:
     workers = SimulatedWorkers(_course(8, events=0))
     workers.go()
     before = workers.managers.view("g")
@@ -81,7 +81,7 @@ def test_a_manager_that_stays_as_the_standby_tells_workers_to_look_elsewhere() -
     assert workers.unsettled() == ""
 
 
-def test_while_there_is_no_manager_workers_go_on_working() -> None:
+def test_while_there_is_no_manager_workers_continue_working() -> None:
     workers = SimulatedWorkers(_course(10, events=0))
     workers.go()
     workers.managers.switch(without_ms=60_000)
@@ -141,7 +141,7 @@ def test_tasks_that_come_and_go_down_to_none_are_borne() -> None:
 
 
 @pytest.mark.requirement("WORKER-20")
-def test_who_is_parked_at_the_manager_is_joining_while_it_prepares_and_syncing_while_it_awaits() -> None:
+def test_a_worker_that_is_parked_at_the_manager_is_joining_while_it_prepares_and_syncing_while_it_awaits() -> None:
     workers = SimulatedWorkers(_course(14, events=0))
     for worker in workers.bays:
         workers.heap.after(100 * len(worker.name), worker.start)

@@ -52,7 +52,7 @@ def test_one_that_leaves_stops_its_tasks_first() -> None:
     assert (worker.is_up, worker.failure, view.members, _running(workers)) == (False, None, (), [])
 
 
-def test_through_a_network_that_is_cut_nothing_comes_and_tasks_go_on() -> None:
+def test_through_a_network_that_is_cut_nothing_comes_and_tasks_continue() -> None:
     workers, worker = _alone()
     worker.start()
     workers.heap.run(10_000)

@@ -17,7 +17,7 @@ def test_a_list_is_cut_at_every_256_names() -> None:
     assert [pieces.are_left(operation, read) for read in range(4)] == [True, True, True, False]
 
 
-def test_who_reads_the_same_list_gets_the_same_pieces() -> None:
+def test_readers_of_the_same_list_get_the_same_pieces() -> None:
     pieces = Pieces()
 
     assert pieces.of(GetEach("/p", NAMES), 1) is pieces.of(GetEach("/p", NAMES), 1)

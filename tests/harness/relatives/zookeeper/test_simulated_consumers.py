@@ -62,7 +62,7 @@ def test_a_killed_member_is_found_by_its_session_and_its_partitions_are_without_
 
 
 @pytest.mark.requirement("ZK-71")
-def test_a_member_that_is_cut_off_from_zookeeper_goes_on_consuming_what_another_owns() -> None:
+def test_a_member_that_is_cut_off_from_zookeeper_still_consumes_what_another_owns() -> None:
     world, group = formed(2, 2)
     world.cut(group[1])
     world.run(world.now_us + 30 * SECOND)

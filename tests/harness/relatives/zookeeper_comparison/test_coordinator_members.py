@@ -10,7 +10,7 @@ from groupproof.harness.relatives.zookeeper_comparison.side import TOPIC, Common
 A, B = (TOPIC, 0), (TOPIC, 1)
 
 
-def test_who_holds_reads_and_commits_what_stands_in_the_ledger() -> None:
+def test_the_ledger_has_who_holds_reads_and_commits_a_partition() -> None:
     async def live() -> None:
         common = Common(partitions=2, session_ms=6_000, pace_ms=0)
         async with reference_cluster(2, brokers=1) as (_, network), trio.open_nursery() as nursery:

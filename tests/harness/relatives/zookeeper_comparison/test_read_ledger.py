@@ -44,7 +44,7 @@ def test_a_commit_counts_for_the_holding_that_a_member_has_now_though_it_read_fa
     assert ledger.figures(0, 500).two_owners_ms == 0
 
 
-def test_a_time_without_a_holder_is_counted_for_each_partition_and_the_longest_is_told() -> None:
+def test_a_time_without_an_owner_is_counted_for_each_partition_and_the_longest_is_reported() -> None:
     ledger = ReadLedger([P, Q])
     ledger.holds("a", [P, Q], 10)
     ledger.lets_go("a", 100, [P])

@@ -26,7 +26,7 @@ def test_each_difference_is_named_with_what_is_said_and_what_it_comes_to(report:
     assert list(differences(report, due)) == named
 
 
-def test_long_lists_and_values_are_told_in_short() -> None:
+def test_long_lists_and_values_are_reported_in_short() -> None:
     (lacks,) = differences({"ids": ["x"]}, {"ids": ["x", *(f"case-{number}" for number in range(9))]})
     (text,) = differences({"text": "x" * 999}, {"text": "y"})
 

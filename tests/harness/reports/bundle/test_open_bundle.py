@@ -18,7 +18,7 @@ def read(files: Files | bytes, heard: list[str] | None = None) -> Contents:
     return read_bundle(io.BytesIO(contents), lambda case: None if heard is None else heard.append(case.id))
 
 
-def test_each_case_is_told_of_and_each_file_hashed() -> None:
+def test_each_case_is_announced_and_each_file_hashed() -> None:
     heard: list[str] = []
 
     found = read(client().contents, heard)
@@ -46,7 +46,7 @@ def test_a_damaged_certificate_is_read_as_far_as_it_goes() -> None:
         ({"manifest.json": b'{"schema": "groupproof.bundle/2"}'}, "this groupproof .* reads groupproof.bundle/1"),
     ],
 )
-def test_what_is_no_certificate_of_this_form_is_told(files: Files, message: str) -> None:
+def test_what_is_no_certificate_of_this_form_is_reported(files: Files, message: str) -> None:
     with pytest.raises(NotACertificate, match=message):
         read(files)
 

@@ -46,7 +46,7 @@ def test_a_signature_lies_beside_the_manifest(tmp_path: Path) -> None:
     assert unpacked((tmp_path / "out").read_bytes())["manifest.json.sig"].startswith(b"-----BEGIN SSH SIGNATURE-----")
 
 
-def test_what_keeps_a_certificate_from_being_written_is_told_before_a_run(tmp_path: Path) -> None:
+def test_what_keeps_a_certificate_from_being_written_is_reported_before_a_run(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     check_bundle(tmp_path / "new" / "out.tar.zst", None)
@@ -60,7 +60,7 @@ def test_what_keeps_a_certificate_from_being_written_is_told_before_a_run(tmp_pa
 
 
 @pytest.mark.slow
-def test_a_trace_that_is_gone_or_too_long_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trace_that_is_gone_or_too_long_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BrokenEnvironment, match="for the certificate: No such file"):
         write_bundle(client().summary, tmp_path, tmp_path / "out", choices=UserChoices())
     write_report(client().summary, tmp_path / "report")
@@ -69,7 +69,7 @@ def test_a_trace_that_is_gone_or_too_long_is_told(tmp_path: Path, monkeypatch: p
         write_bundle(client().summary, tmp_path / "report", tmp_path / "out", choices=UserChoices())
 
 
-def test_files_of_known_failures_are_told_apart_and_their_names_are_safe() -> None:
+def test_files_of_known_failures_are_distinguished_and_their_names_are_safe() -> None:
     paths = [Path("a/known.toml"), Path("b/known.toml"), Path("c/my ‘own’.toml")]
 
     assert expectation_names(paths) == ["expectations/1-known.toml", "expectations/2-known.toml", "expectations/3-my__own_.toml"]

@@ -26,7 +26,7 @@ def test_a_signature_tells_its_key_and_whose_that_is(tmp_path: Path) -> None:
     assert found.key == signed_by(MANIFEST, signature).key
 
 
-def test_a_changed_manifest_and_another_signature_are_told(tmp_path: Path) -> None:
+def test_a_changed_manifest_and_another_signature_are_reported(tmp_path: Path) -> None:
     signature = sign(MANIFEST, key(tmp_path, "mine"))
 
     with pytest.raises(BadSignature, match="the signature is not one of this manifest"):
@@ -35,17 +35,17 @@ def test_a_changed_manifest_and_another_signature_are_told(tmp_path: Path) -> No
         signed_by(MANIFEST, b"no signature at all")
 
 
-def test_a_key_that_is_nobodys_is_told(tmp_path: Path) -> None:
+def test_a_key_that_belongs_to_no_signer_is_reported(tmp_path: Path) -> None:
     signers = tmp_path / "signers"
     signers.write_text(f"releases@example.org {key(tmp_path, 'theirs').with_suffix('.pub').read_text()}")
 
-    with pytest.raises(BadSignature, match="which is nobody's in"):
+    with pytest.raises(BadSignature, match="which belongs to no signer in"):
         checked(MANIFEST, sign(MANIFEST, key(tmp_path, "mine")), signers)
     with pytest.raises(WrongUsage, match="can't read the allowed signers"):
         checked(MANIFEST, b"", tmp_path / "none")
 
 
-def test_a_key_that_can_not_sign_is_told_before_a_run_and_nobody_is_asked_for_a_passphrase(tmp_path: Path) -> None:
+def test_a_key_that_can_not_sign_is_reported_before_a_run_and_nobody_is_asked_for_a_passphrase(tmp_path: Path) -> None:
     check_key(key(tmp_path, "mine"))
     (tmp_path / "text").write_text("no key")
 

@@ -203,19 +203,19 @@ def test_a_signature_by_another_than_is_asked_for_is_named(tmp_path: Path) -> No
 
     found = verified(signed, tmp_path, signers=signers)
     assert (found.altered, found.is_signed, found.signature and found.signature.signer) == ((), True, "releases@example.org")
-    assert "which is nobody's in" in verified(by_other, tmp_path, signers=signers).altered[0]
+    assert "which belongs to no signer in" in verified(by_other, tmp_path, signers=signers).altered[0]
     assert verified(files, tmp_path, signers=signers).altered == ("it is not signed, and a signature is asked for",)
     changed = edited(signed, "manifest.json", lambda manifest: manifest["made_with"].update(python="2.7"))
     assert "the signature is not one of this manifest" in altered_by(changed, tmp_path)
 
 
-def test_who_made_it_and_with_what_are_claims_that_only_a_signature_proves(tmp_path: Path) -> None:
+def test_its_author_and_its_tools_are_claims_that_only_a_signature_proves(tmp_path: Path) -> None:
     files = edited(client().files, "manifest.json", lambda manifest: manifest["made_with"].update(python="2.7"))
 
     assert altered_by(files, tmp_path) == ""
 
 
-def test_a_run_that_was_interrupted_is_told_to_be_partial(tmp_path: Path) -> None:
+def test_a_run_that_was_interrupted_is_reported_as_partial(tmp_path: Path) -> None:
     def interrupt(fields: dict[str, Any]) -> None:
         fields["run"]["interrupted"] = True
 

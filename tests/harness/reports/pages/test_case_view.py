@@ -77,7 +77,7 @@ def test_the_run_in_which_the_shim_broke_is_shown() -> None:
     assert picture.run == 1
 
 
-def test_requirements_are_told_in_full_with_those_of_universal_judges() -> None:
+def test_requirements_are_reported_in_full_with_those_of_universal_judges() -> None:
     result = a_result(
         Verdict.FAILED, findings=[finding(Verdict.FAILED, "wrong", 1, "INV-02"), finding(Verdict.FAILED, "odd", 1, "XX-99")], traces=[trace_of(3)]
     )

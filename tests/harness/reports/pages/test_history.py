@@ -51,7 +51,7 @@ def test_runs_stand_by_release_and_then_by_time(runs: list[Path], tmp_path: Path
     ]  # fmt: skip
 
 
-def test_it_is_told_when_each_case_moved(runs: list[Path], tmp_path: Path) -> None:
+def test_it_is_shown_when_the_verdict_of_each_case_changed(runs: list[Path], tmp_path: Path) -> None:
     moves = {line.id: [(move.run.number, move.words) for move in line.moves] for line in course(runs, tmp_path).lines}
 
     assert moves == {A: [(1, "OK → FAILED"), (2, "FAILED → OK")], B: [(1, "OK → gone"), (2, "new"), (3, "OK → gone")]}

@@ -76,7 +76,7 @@ def test_the_page_explains_its_words_and_loads_nothing(both: list[Path], tmp_pat
     assert "It &#34;left&#34; &lt;b&gt;." in made
 
 
-def test_subjects_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+def test_subjects_of_one_name_are_distinguished_by_their_folders(tmp_path: Path) -> None:
     folders = [report_in(tmp_path / name, a_result(case=FIRST)) for name in ("monday", "tuesday")]
 
     assert [column.name for column in read_columns(folders, tmp_path)] == [f"example 1.2 ({folder})" for folder in folders]
@@ -130,7 +130,7 @@ def test_runs_that_were_judged_differently_are_pointed_out(both: list[Path], tmp
     assert "met different profiles" in made
 
 
-def test_runs_of_both_sides_can_be_told_apart_and_filtered(both: list[Path], tmp_path: Path) -> None:
+def test_runs_of_both_sides_can_be_distinguished_and_filtered(both: list[Path], tmp_path: Path) -> None:
     made = report_in(tmp_path / "broker", a_result(case=a_case("join/classic/asked")))
     entry = json.loads((made / "report.json").read_text())
     entry["subject"] |= {"side": "coordinator", "name": "a broker"}

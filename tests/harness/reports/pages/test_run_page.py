@@ -92,7 +92,7 @@ def test_every_verdict_is_defined_on_the_page(real: str) -> None:
 
 
 @pytest.mark.requirement("TUNE-09")
-def test_a_failure_is_told_with_requirement_frames_timeline_and_replay(real: str) -> None:
+def test_a_failure_is_reported_with_requirement_frames_timeline_and_replay(real: str) -> None:
     text = text_of(real)
 
     requirement = by_id("HB-58")
@@ -106,11 +106,11 @@ def test_a_failure_is_told_with_requirement_frames_timeline_and_replay(real: str
     assert "Arm fault" in text
 
 
-def test_what_is_severe_comes_first(real: str) -> None:
+def test_severe_problems_come_first(real: str) -> None:
     assert text_of(real).index("What was found 1 of 2 cases are worth a look FAILED") < text_of(real).index("rebalance 1 cases")
 
 
-def test_cases_of_one_cause_are_told_once_and_can_be_opened() -> None:
+def test_cases_of_one_cause_are_reported_once_and_can_be_opened() -> None:
     alike = [a_result(Verdict.FAILED, a_case(f"join/classic/n{number}"), fingerprint="ab", observed="It left.") for number in range(4)]
     made = page_of(summary_of(*alike, a_result(Verdict.FAILED, a_case("sync/classic/other"), fingerprint="cd")))
 
@@ -149,11 +149,11 @@ def test_an_interrupted_run_says_what_was_not_reached() -> None:
     assert "Interrupted. This report is partial: 1 of 2 cases were reached; not reached: 1 cases sync/classic/later" in made
 
 
-def test_a_crash_in_company_is_told_above_the_cases() -> None:
+def test_a_crash_beside_other_cases_is_reported_above_the_cases() -> None:
     made = page_of(summary_of(a_result(shared_ends=("exited with status 1: panic <7>",))))
 
     assert "exited with status 1: panic &lt;7&gt;" in made
-    assert "Crashes in company." in text_of(made)
+    assert "Crashes beside other cases." in text_of(made)
 
 
 def test_a_run_that_reached_nothing_has_a_page() -> None:
@@ -163,7 +163,7 @@ def test_a_run_that_reached_nothing_has_a_page() -> None:
     assert "Nothing to complain about" not in made
 
 
-def test_excuses_stale_expectations_previews_and_troubles_are_told() -> None:
+def test_excuses_stale_expectations_previews_and_troubles_are_reported() -> None:
     excused = a_result(Verdict.FAILED, a_case("join/classic/excused"))
     preview = a_result(Verdict.NON_STRICT, a_case("join/classic/new", preview=True))
     broken = a_result(Verdict.INCONCLUSIVE, a_case("join/classic/broken"), trouble=BrokenEnvironment("port 9092 is in use"))

@@ -33,7 +33,7 @@ def label(width: float, **span: Any) -> str | None:
         (20, None),
     ],
 )
-def test_a_state_is_told_as_fully_as_there_is_room(width: float, written: str | None) -> None:
+def test_a_state_is_reported_as_fully_as_there_is_room(width: float, written: str | None) -> None:
     assert label(width, state="STABLE", label="generation 2", note="leader") == written
 
 

@@ -82,7 +82,7 @@ def test_an_answer_that_never_left_changes_nothing() -> None:
     assert states(lane_of(*JOINED, lost))[-1] == "COMPLETING_REBALANCE"
 
 
-def test_what_a_member_owns_is_what_its_application_was_told() -> None:
+def test_a_member_owns_what_its_application_got() -> None:
     lane = lane_of(START, shim("partitions_assigned", 0, 1), shim("partitions_revoked", 1), shim("partitions_lost", 0))
 
     assert [(span.label, span.start.seq, span.end and span.end.seq) for span in lane.owned] == [("t-0, t-1", 1, 2), ("t-0", 2, 3)]
@@ -147,7 +147,7 @@ def test_the_group_goes_through_its_transitions() -> None:
     ]
 
 
-def test_a_fault_that_holds_lasts_until_it_is_released_and_one_that_strikes_does_not() -> None:
+def test_a_fault_that_holds_lasts_until_it_is_released_and_one_that_acts_once_does_not() -> None:
     def fault(name: str, stage: str, action: str) -> dict[str, Any]:
         return {"kind": "fault", "fault": name, "detail": stage, "client": "m0", "api": "SyncGroup", "body": {"action": action}}
 

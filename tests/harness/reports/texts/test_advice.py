@@ -65,7 +65,7 @@ def test_a_join_phase_near_the_timeout_counts_though_everybody_joined_in_the_end
 
 @pytest.mark.requirement("TUNE-02", "TUNE-05")
 @pytest.mark.parametrize("cause", [Cause.NEW_MEMBER, Cause.CLOSED, Cause.RETURNED])
-def test_who_comes_and_goes_is_advised_to_stay_or_to_be_static(cause: Cause) -> None:
+def test_a_member_that_comes_and_goes_is_advised_to_stay_or_to_be_static(cause: Cause) -> None:
     assert {"TUNE-02", "TUNE-05"} <= set(_advised(cause))
 
 

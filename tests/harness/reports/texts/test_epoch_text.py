@@ -19,16 +19,16 @@ def open_yet() -> EpochStory:
     return story
 
 
-def test_who_has_not_released_what_since_when_and_what_would_free_it() -> None:
+def test_unreleased_partitions_are_shown_with_their_owner_their_time_and_what_would_free_them() -> None:
     assert sentences(open_yet()) == [
         "group g: m0 was to give up t-1 at 1.000 s (epoch 1), and has not released it 8.0 s later, where the trace ends",
         "  alive    it heartbeats, last at 9.000 s: its application has not returned from its callback, or does not poll",
         "  freed by m0 when it says so or leaves; its rebalance timeout of 30 s, at 31.000 s at the latest; the end of its session, which its heartbeats put off",
-        "  waits    who is to have it, nobody asked: a ConsumerGroupDescribe tells the target",
+        "  waits    its next owner is unknown: a ConsumerGroupDescribe shows the target",
     ]
 
 
-def test_who_waits_for_it_is_told_by_the_target() -> None:
+def test_members_that_wait_for_it_are_known_from_the_target() -> None:
     story = open_yet()
     described(story, a=(0,), b=(1,))
 

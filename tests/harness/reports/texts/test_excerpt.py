@@ -66,7 +66,7 @@ def test_an_excerpt_is_short_on_both_sides() -> None:
     assert [line.seq for line in lines] == list(range(50 - BEFORE_MAX, 51 + AFTER_MAX))
 
 
-def test_without_an_observation_the_last_before_the_close_are_told() -> None:
+def test_without_an_observation_the_last_before_the_close_are_reported() -> None:
     excerpt = excerpt_of(trace_of(JOIN, END, JOIN), None)
 
     assert excerpt.seq is None
@@ -77,7 +77,7 @@ def test_an_observation_beyond_the_trace_marks_nothing() -> None:
     assert excerpt_of(trace_of(JOIN), 7).seq is None
 
 
-def test_a_real_failure_is_told_by_the_fault_that_came_before() -> None:
+def test_a_real_failure_is_explained_by_the_fault_before_it() -> None:
     result = played(REBALANCE, variant="ignores-heartbeat-27")[0]
     trace, finding = result.plays[0].trace, result.ruling.findings[-1]
 

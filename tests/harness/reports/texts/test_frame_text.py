@@ -81,7 +81,7 @@ def test_an_answer_tells_what_it_gives(columns: dict[str, Any], words: str) -> N
         ),
         (
             {"who": "shim", "client": "m0", "body": {"name": "offsets_committed", "outcome": "unknown", "offsets": [{"topic": "t", "partition": 0, "offset": 5}]}},
-            "m0 application: a commit of whose outcome the client tells nothing · t-0@5",
+            "m0 application: a commit whose outcome the client does not report · t-0@5",
         ),
         ({"who": "shim", "client": "m0", "partitions": (("t", 0),), "body": {"name": "records_consumed", "count": 20}}, "m0 application: consumes 20 records of t-0"),
         ({"who": "kit", "client": "m0", "body": {"name": "command", "command": "commit", "fields": {"mode": "sync"}}}, "m0 is told to commit · mode=sync"),
@@ -102,14 +102,14 @@ def test_an_event_tells_what_happened(columns: dict[str, Any], words: str) -> No
     assert line_text("event", **columns) == words
 
 
-def test_transitions_faults_and_the_coordinators_rule_are_told() -> None:
+def test_transitions_faults_and_the_coordinators_rule_are_reported() -> None:
     transition = {"state_before": "Stable", "state_after": "PreparingRebalance", "generation": 2, "detail": f"adding new member {ID}"}
     assert line_text("transition", **transition) == "group Stable → PreparingRebalance · generation 2: adding new member …456789ab"
     fault = {"fault": "late", "detail": "failed", "api": "SyncGroup", "client": "m0", "body": {"action": "hold", "why": "the peer has gone"}}
     assert line_text("fault", **fault) == "fault late: failed (hold) · SyncGroup of m0 · the peer has gone"
     assert (
         line_text("processed", api="Heartbeat", client="m0", rule="Heartbeat/Stable/alive")
-        == "coordinator takes up Heartbeat of m0 · Heartbeat/Stable/alive"
+        == "coordinator processes Heartbeat of m0 · Heartbeat/Stable/alive"
     )
     assert line_text("timer", detail="session") == "coordinator timer session"
 
@@ -121,7 +121,7 @@ def test_what_a_client_says_is_cut_at_a_length_that_fits_a_line() -> None:
     assert line.text.endswith("…")
 
 
-def test_an_id_is_told_from_others_by_its_end() -> None:
+def test_an_id_is_shortened_to_its_end() -> None:
     assert short_id(ID) == "…456789ab"
     assert short_id("consumer-1") == "consumer-1"
 

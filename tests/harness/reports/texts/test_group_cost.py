@@ -24,7 +24,7 @@ def _trace() -> Story:
     return story
 
 
-def test_a_story_is_told_rebalance_by_rebalance_with_its_meters() -> None:
+def test_an_explanation_goes_rebalance_by_rebalance_with_its_meters() -> None:
     cost = cost_of("chaos/classic/leader-rejoins", _trace().trace)
 
     assert cost is not None

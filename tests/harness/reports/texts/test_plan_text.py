@@ -60,11 +60,11 @@ def test_a_fault_says_what_it_does_to_which_frame(action: Action, selector: Sele
         (GroupSettled(members=("m0", "m1"), topics={"t": 2}), "m0, m1 share all partitions, know it and heartbeat"),
         (Matches(kind_of="fault", fault="error"), "fault error is delivered"),
         (Matches(kind_of="fault", fault="error", where={"stage": "released"}), "fault error is released"),
-        (Matches(kind_of="event", client="m0", event="records_consumed", count=2), "the application of m0 tells records_consumed 2 times"),
+        (Matches(kind_of="event", client="m0", event="records_consumed", count=2), "the application of m0 reports records_consumed 2 times"),
         (Matches(kind_of="request", api="JoinGroup", client="m0", after="error"), "m0 sends JoinGroup after 'error'"),
         (Matches(kind_of="response", api="Heartbeat", client="m0", error=27), "m0 is answered by 27 REBALANCE_IN_PROGRESS, to its Heartbeat"),
         (Matches(kind_of="transition", state_after="Empty"), "the group becomes Empty"),
-        (Matches(kind_of="processed", api="LeaveGroup"), "the coordinator takes up a member's LeaveGroup"),
+        (Matches(kind_of="processed", api="LeaveGroup"), "the coordinator processes a member's LeaveGroup"),
     ],
 )
 def test_a_condition_says_what_is_waited_for(condition: Matches | Stable, words: str) -> None:
@@ -95,7 +95,7 @@ def test_a_step_is_a_sentence(step: Step, words: str) -> None:
     assert plan_in_words(Plan(members=(), steps=(step,))) == [words]
 
 
-def test_a_member_is_told_with_what_is_not_as_usual() -> None:
+def test_a_member_is_reported_with_what_is_unusual() -> None:
     members = (Member(name="m0", settings={"instance_id": "i0"}), Member(name="a0", kind="reference"))
 
     assert members_in_words(Plan(members=members, steps=())) == ["m0: the client under test, instance_id=i0", "a0: the kit's own member"]

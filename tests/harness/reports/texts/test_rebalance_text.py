@@ -28,7 +28,7 @@ def test_each_report_names_the_marker_lines_and_the_requirement_ids(group: str, 
 
 
 @pytest.mark.requirement("DIAG-26")
-def test_join_and_sync_are_told_apart_with_who_was_waited_for() -> None:
+def test_join_and_sync_are_distinguished_with_who_was_waited_for() -> None:
     text = _rebalance_text("slow-member", 1)
 
     assert re.search(r"phases   join 4 s, sync \d+ ms; 4\.\d+ s in all", text)
@@ -36,7 +36,7 @@ def test_join_and_sync_are_told_apart_with_who_was_waited_for() -> None:
 
 
 @pytest.mark.requirement("DIAG-29")
-def test_27_and_22_are_told_as_what_they_mean_to_an_application() -> None:
+def test_27_and_22_are_reported_as_what_they_mean_to_an_application() -> None:
     text = "\n".join(tell(Rebalance(group="g", number=1, start_seq=0, started_ms=0.0, answers={27: 8, 22: 1})))
 
     assert "REBALANCE_IN_PROGRESS (27) ×8: a rebalance is running" in text
@@ -66,7 +66,7 @@ def test_a_sum_of_times_that_no_source_tells_is_none() -> None:
     assert "2 s in all" in list(tell_summary([untold, ended]))[1]
 
 
-def test_the_summary_begins_with_what_was_met_most_often() -> None:
+def test_the_summary_begins_with_what_was_found_most_often() -> None:
     first, *rows = tell_summary(explained("4.1.0", "info"))
     counts = [int(row.split()[0]) for row in rows]
 
@@ -75,7 +75,7 @@ def test_the_summary_begins_with_what_was_met_most_often() -> None:
     assert list(tell_summary([])) == ["no rebalance began in this trace"]
 
 
-def test_of_causes_met_as_often_the_one_met_most_in_the_field_comes_first() -> None:
+def test_of_equally_frequent_causes_the_most_frequent_one_in_the_field_comes_first() -> None:
     item = [
         Rebalance(group="g", number=1, start_seq=0, started_ms=0.0, cause=cause)
         for cause in (Cause.CLOSED, Cause.HEARTBEAT_TIMEOUT, Cause.POLL_INTERVAL)

@@ -13,11 +13,11 @@ def test_the_steps_of_either_side_are_sentences() -> None:
     assert course_in_words(PLAN) == course_in_words(SCRIPT) == ["Let 5 ms pass."]
 
 
-def test_what_there_must_be_is_told() -> None:
+def test_missing_parts_are_reported() -> None:
     assert setting_in_words(PLAN) == ["2 brokers; topics t (2 partitions), 20 records in each partition", "group.max.size = 3"]
     assert setting_in_words(SCRIPT) == ["1 broker; topics t (2 partitions)", "group.max.size = 3"]
 
 
-def test_who_takes_part_are_a_plans_members_and_of_a_script_the_broker_alone() -> None:
+def test_the_participants_are_a_plans_members_and_for_a_script_only_the_broker() -> None:
     assert ground_in_words(PLAN) == ["m0: the client under test"]
     assert ground_in_words(SCRIPT) == setting_in_words(SCRIPT)

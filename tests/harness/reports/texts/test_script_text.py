@@ -65,7 +65,7 @@ def test_a_step_is_a_sentence(step: ScriptStep, words: str) -> None:
         ({"name": "range"}, "{name='range'}"),
     ],
 )
-def test_a_value_is_told_by_what_it_stands_for(value: object, words: str) -> None:
+def test_a_value_is_described_by_its_meaning(value: object, words: str) -> None:
     assert value_in_words(value) == words
 
 

@@ -26,11 +26,11 @@ def test_required_cases_without_a_verdict_make_a_grade_partial() -> None:
     assert named(a_report("PARTIAL 1/2", first="OK", second="UNIMPLEMENTED", optional="UNIMPLEMENTED")) == [SECOND]
 
 
-def test_what_a_whole_grade_does_without_is_not_told() -> None:
+def test_what_a_whole_grade_does_not_need_is_not_reported() -> None:
     assert named(a_report("PASSED", first="OK", optional="UNIMPLEMENTED")) == []
 
 
-def test_a_case_that_stayed_inconclusive_is_told_with_any_grade() -> None:
+def test_a_case_that_stayed_inconclusive_is_reported_with_any_grade() -> None:
     assert named(a_report("PASSED", first="OK", optional="INCONCLUSIVE", second="BROKEN")) == [OPTIONAL, SECOND]
 
 
@@ -41,7 +41,7 @@ def test_a_preview_is_required_of_nobody() -> None:
     assert named(made) == [THIRD]
 
 
-def test_cases_are_told_once_for_each_reason() -> None:
+def test_cases_are_reported_once_for_each_reason() -> None:
     cases = [
         UndecidedCase(id="a", verdict=Verdict.UNIMPLEMENTED, observed="Its shim declares no commit."),
         UndecidedCase(id="b", verdict=Verdict.INCONCLUSIVE, observed=""),

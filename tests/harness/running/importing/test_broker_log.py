@@ -97,7 +97,7 @@ def test_what_2_3_and_later_add_is_read() -> None:
 
 
 @pytest.mark.requirement("DIAG-09")
-def test_a_real_broker_tells_of_a_session_that_ended_after_its_member_was_replaced() -> None:
+def test_a_real_broker_reports_a_session_that_ended_after_its_member_was_replaced() -> None:
     (late,) = _lines("4.1.0", "expired-unknown", "all")
     (replaced,) = _lines("4.1.0", "replaced", "all")
 

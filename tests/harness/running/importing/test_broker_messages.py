@@ -31,7 +31,7 @@ ID = "m0-0dfaaeb3-2a54-4f7c-9c1b-1f6e0d6a5a11"
         ("Created log for partition [t,3] in /data with properties {}", "partition-made", None),
     ],
 )  # fmt: skip
-def test_each_wording_is_told_by_its_name(line: str, name: str, member: str | None) -> None:
+def test_each_wording_is_found_by_its_name(line: str, name: str, member: str | None) -> None:
     (result,) = read_broker_log([f"[2024-02-15 12:34:56,789] INFO [GroupCoordinator 1]: {line} (kafka.coordinator.group.GroupCoordinator)"])
 
     assert (result.columns["body"]["name"], result.columns["member"], result.columns["node"]) == (name, member, 1)
@@ -58,6 +58,6 @@ def test_a_line_of_anything_else_tells_nothing(line: str) -> None:
     assert list(read_broker_log([line])) == []
 
 
-def test_what_is_worth_reading_is_told_cheaply() -> None:
+def test_what_is_worth_reading_is_recognised_cheaply() -> None:
     assert may_match("Preparing to rebalance group g")
     assert not may_match("[ReplicaFetcher] Truncating t-0 to 7")

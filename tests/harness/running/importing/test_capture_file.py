@@ -49,7 +49,7 @@ def test_blocks_of_other_kinds_are_passed_over() -> None:
         (b"", "neither pcap's nor pcapng's"), (b"hello, world", "neither pcap's nor pcapng's"), (b"\xd4\xc3\xb2\xa1\x00", "header is cut off"),
         (pcapng([])[:28] + struct.pack("<IIII", 6, 7, 0, 7), "claims a length of 7"),
         (pcapng([])[:28] + struct.pack("<IIIIIIII", 6, 32, 0, 0, 0, 0, 0, 32), "names an interface that was not described"),
-        (b"\x0a\x0d\x0d\x0a" + struct.pack("<IIIII", 20, 0, 0, 0, 20), "tells no byte order"),
+        (b"\x0a\x0d\x0d\x0a" + struct.pack("<IIIII", 20, 0, 0, 0, 20), "has no byte order"),
     ],
 )  # fmt: skip
 def test_what_is_no_capture_is_named(file: bytes, why: str) -> None:

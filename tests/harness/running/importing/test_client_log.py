@@ -41,7 +41,7 @@ def test_a_client_of_1_1_logs_its_leave_at_debug() -> None:
 
 
 @pytest.mark.requirement("DIAG-08")
-def test_a_real_client_logs_each_heartbeat_that_was_told_of_a_rebalance() -> None:
+def test_a_real_client_logs_each_heartbeat_that_was_answered_with_a_rebalance() -> None:
     """The clients beside the 1.1.0 broker; of those that played by hand nothing is logged."""
     wire = recorded("1.1.0", "wire")
     lines = [obs.client for obs in wire if obs.api == "Heartbeat" and obs.kind == "response" and obs.error == 27 and not _is_played(obs.client)]
@@ -66,7 +66,7 @@ def _is_played(client: str | None) -> bool:
          "UNKNOWN_MEMBER_ID, resetting generation", "member id not valid"),
     ],
 )  # fmt: skip
-def test_a_failed_heartbeat_is_told_with_its_cause(line: str, cause: str) -> None:
+def test_a_failed_heartbeat_is_reported_with_its_cause(line: str, cause: str) -> None:
     (result,) = _read(line)
 
     assert (result.columns["body"]["name"], result.columns["body"]["cause"], result.columns["body"]["marks"]) == (

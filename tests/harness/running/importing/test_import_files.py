@@ -21,7 +21,7 @@ WIRE = RECORDED / "1.1.0/wire.ndjson.gz"
 @pytest.mark.parametrize(
     ("file", "kind"), [(SERVER, FileKind.LOG), (RECORDED / "1.1.0/debug-0.log.gz", FileKind.LOG), (WIRE, FileKind.TRACE), (CAPTURE, FileKind.CAPTURE)]
 )  # fmt: skip
-def test_files_are_told_apart_by_how_they_begin(file: Path, kind: FileKind) -> None:
+def test_files_are_distinguished_by_how_they_begin(file: Path, kind: FileKind) -> None:
     assert kind_of(file) is kind
 
 
@@ -56,7 +56,7 @@ def test_traces_stay_apart_from_what_is_imported_beside_them() -> None:
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"", "tells nothing of groups"), (b"hello\nworld\n", "no line of a group coordinator"), (b"\xff\xfe\x00binary", "tells nothing of groups"),
+        (b"", "has nothing about groups"), (b"hello\nworld\n", "no line of a group coordinator"), (b"\xff\xfe\x00binary", "has nothing about groups"),
         (gzip.compress(b"text", mtime=0)[:-9], "no whole gzip file"), (b"\xd4\xc3\xb2\xa1", "can't be read as a capture: its header is cut off"),
         (CAPTURE.read_bytes(), "no requests to port 9092; name the brokers' with --port"), (b'{"seq":0,"at_ns":0,"kind":"event"}\n', "is a trace already"),
     ],

@@ -32,7 +32,7 @@ def test_lines_without_a_day_are_of_the_day_on_which_the_dated_begin() -> None:
     assert [(obs.who, obs.at_ms) for obs in trace[1:]] == [("member", 0), ("coordinator", 100)]
 
 
-def test_nothing_told_is_no_trace() -> None:
+def test_nothing_reported_is_no_trace() -> None:
     assert merged([[], []], run="logs") == []
 
 

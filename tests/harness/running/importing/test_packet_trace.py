@@ -55,7 +55,7 @@ def test_a_connection_seen_from_its_middle_is_read_from_the_first_whole_request(
     assert [result.columns["api"] for result in entries] == ["Heartbeat"]
 
 
-def test_the_beginning_and_the_end_of_a_connection_are_told_once() -> None:
+def test_the_beginning_and_the_end_of_a_connection_are_reported_once() -> None:
     entries = _read(
         [tcp(CLIENT, BROKER, 1, flags=2), tcp(BROKER, CLIENT, 1, flags=0x12), tcp(CLIENT, BROKER, 2, flags=0x11), tcp(BROKER, CLIENT, 2, flags=0x11)]
     )
@@ -64,7 +64,7 @@ def test_the_beginning_and_the_end_of_a_connection_are_told_once() -> None:
 
 
 @pytest.mark.parametrize(("flags", "by"), [((0x11, 0x11), "client"), ((0x10, 0x11), "broker"), ((0x10, 0x14), "broker")])
-def test_who_ends_a_connection_first_is_told(flags: tuple[int, int], by: str) -> None:
+def test_the_side_that_ends_a_connection_first_is_reported(flags: tuple[int, int], by: str) -> None:
     (closed,) = _read([tcp(CLIENT, BROKER, 2, flags=flags[0]), tcp(BROKER, CLIENT, 2, flags=flags[1])])
 
     assert closed.columns["body"]["by"] == by

@@ -56,7 +56,7 @@ def test_a_request_came_as_long_before_its_answer_as_the_log_says(release: str) 
     assert all(ms >= 0 for ms in parked)
 
 
-def test_blobs_are_told_by_json_and_only_their_length_by_structs() -> None:
+def test_blobs_are_reported_by_json_and_only_their_length_by_structs() -> None:
     old = next(result for result in _log("1.1.0") if result.columns["api"] == "JoinGroup").columns["body"]["protocols"]
     new = next(result for result in _log("4.1.0") if result.columns["api"] == "JoinGroup").columns["body"]["protocols"]
 

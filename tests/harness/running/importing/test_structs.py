@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from groupproof.harness.running.importing.structs import parse_struct
 
 
-def test_values_lists_and_structs_within_are_read_and_the_end_is_told() -> None:
+def test_values_lists_and_structs_within_are_read_and_the_end_is_reported() -> None:
     text = "{group_id=g,member_id=,topics=[{topic=t,partitions=[{partition=0,offset=7}]},{topic=u,partitions=[]}],n=-1},response:{}"
     fields, end = parse_struct(text)
 

@@ -33,6 +33,6 @@ def release_of(visit: Visit) -> Candidate:
     """Return a release as a candidate; raise `BrokenEnvironment` for one that there is not."""
     name, _, release = visit.subject.partition("@")
     if release not in _VARIANTS:
-        raise BrokenEnvironment(f"{visit.subject} can't be had here")
+        raise BrokenEnvironment(f"{visit.subject} is not available here")
     subject = ReferenceSubject(run_shim, is_virtual=True, variant=_VARIANTS[release])
     return Candidate(name=name, release=release, subject=subject, words=(visit.subject,), jobs=4)

@@ -47,12 +47,12 @@ def test_each_release_runs_the_cases_of_its_rows() -> None:
     assert not walk.run.is_interrupted
 
 
-def test_a_release_that_cannot_be_had_is_absent_and_the_others_run() -> None:
+def test_a_release_that_is_not_available_is_absent_and_the_others_run() -> None:
     walk = Walk()
 
     walk.run.go({ABSENT: (CASE,), FIXED: (CASE,)})
 
-    assert walk.run.absent == {ABSENT: "fake@0.9 can't be had here"}
+    assert walk.run.absent == {ABSENT: "fake@0.9 is not available here"}
     assert list(walk.outcomes) == [FIXED]
 
 
@@ -65,7 +65,7 @@ def test_a_release_of_a_coordinator_is_asked_the_cases_of_coordinators() -> None
     assert walk.verdicts() == {visit: [Verdict.OK]}
 
 
-def test_an_interruption_ends_the_walk_and_keeps_what_was_reached() -> None:
+def test_an_interruption_ends_the_run_and_keeps_its_results() -> None:
     walk = Walk(at_first=lambda: signal.raise_signal(signal.SIGINT))
 
     walk.run.go({FIXED: (CASE,), BUGGY: (CASE,)})

@@ -107,7 +107,7 @@ def test_what_would_not_go_keeps_nothing_else_from_being_mended() -> None:
 def test_mending_has_its_time() -> None:
     async def main() -> None:
         made, recorder = await damage(Told(hangs=True))
-        with pytest.raises(BrokenEnvironment, match="b could not be mended within 5 s"):
+        with pytest.raises(BrokenEnvironment, match="b could not be healed within 5 s"):
             await made.mend_all()
 
         assert stages(recorder)[-1] == ("i", "healed")

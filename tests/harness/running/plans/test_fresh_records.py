@@ -50,7 +50,7 @@ def test_a_few_records_come_to_each_partition_once_those_before_must_have_come()
 
 
 @pytest.mark.parametrize("commits", [True, False])
-def test_who_takes_over_from_a_program_that_commits_is_given_records_all_the_same(monkeypatch: pytest.MonkeyPatch, *, commits: bool) -> None:
+def test_a_member_that_takes_over_from_a_program_that_commits_still_gets_records(monkeypatch: pytest.MonkeyPatch, *, commits: bool) -> None:
     def only_starts(command: dict[str, Any]) -> Sequence[dict[str, Any]]:
         return ok(command)
 

@@ -36,7 +36,7 @@ from groupproof.protocol.vocabulary import ErrorCode
 
 
 @pytest.mark.parametrize("first", ["m0", "a0"])
-def test_a_plan_is_carried_out_and_its_members_are_closed_the_subject_before_its_company(first: str) -> None:
+def test_a_plan_is_run_and_its_members_are_closed_the_subject_before_its_peers(first: str) -> None:
     a0, m0 = Member(name="a0", kind="reference"), M0
     second = "a0" if first == "m0" else "m0"
     joined = (Start(member=first), Await(until=Stable(members=(first,))))
@@ -79,7 +79,7 @@ def test_what_never_comes_ends_the_steps_with_what_was_waited_for() -> None:
     assert len(requests(trace, "LeaveGroup")) == 1
 
 
-def test_an_await_that_may_fail_goes_on() -> None:
+def test_an_await_that_may_fail_continues() -> None:
     never = Await(until=Matches(kind_of="request", api="LeaveGroup"), within_ms=800, go_on=True)
     trace = play([*JOINED, never, Mark(name="reached")])
 
@@ -87,7 +87,7 @@ def test_an_await_that_may_fail_goes_on() -> None:
     assert len(kit(trace, "mark")) == 1
 
 
-def test_what_the_machine_loses_of_a_wait_is_waited_for_beside_once_whoever_tells_of_it() -> None:
+def test_the_time_that_the_machine_loses_in_a_wait_is_added_once_whichever_side_reports_it() -> None:
     actors: list[Actor] = []
 
     async def keep(actor: Actor) -> None:
@@ -129,7 +129,7 @@ def test_faults_are_armed_released_and_in_the_end_healed() -> None:
     assert kit(trace, "timeout") == []
 
 
-def test_a_healed_fault_strikes_no_more() -> None:
+def test_a_healed_fault_no_longer_acts() -> None:
     error = Fault(name="error", selector=Selector(api="Heartbeat", count=None), action=Answer(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
     struck = Await(until=Matches(kind_of="fault", fault="error"))
     trace = play([*JOINED, Arm(fault=error), struck, Heal(fault="error"), Await(until=Stable(members=("m0",), after="error"))])
@@ -151,7 +151,7 @@ def test_a_command_is_asked_and_its_answer_recorded_after_its_events() -> None:
     assert entries == ["answer", "offsets_committed", "answer", "answer"]
 
 
-def test_a_command_without_wait_lets_the_plan_go_on() -> None:
+def test_a_command_without_wait_lets_the_plan_continue() -> None:
     commit = Command(member="m0", command="commit", fields={"mode": "sync", "offsets": [["t", 0, 5]]}, wait=False)
     hold = Fault(name="slow", selector=Selector(api="OffsetCommit", direction="response"), action=Hold(ms=500))
     trace = play([*JOINED, Arm(fault=hold), commit, Mark(name="at-once"), Pass(ms=1_000)])
@@ -240,7 +240,7 @@ def test_a_shim_that_can_not_be_believed_never_plays() -> None:
 
 
 @pytest.mark.parametrize(("outcome", "waited_ms"), [({"outcome": "unknown"}, 3_000), ({"success": False, "error": "ILLEGAL_GENERATION"}, 0)])
-def test_a_commit_of_which_nothing_is_told_may_be_sent_again_until_the_steps_end(outcome: dict[str, Any], waited_ms: int) -> None:
+def test_a_commit_without_a_report_may_be_sent_again_until_the_steps_end(outcome: dict[str, Any], waited_ms: int) -> None:
     def commits(command: dict[str, Any]) -> Sequence[dict[str, Any]]:
         line = {"name": "offsets_committed", "offsets": [], **outcome}
         return [line, *ok(command)] if command["command"] == "commit" else ok(command)

@@ -35,7 +35,7 @@ from groupproof.protocol.toxics import latency, timeout
 from groupproof.protocol.trace import Observation
 
 
-def test_a_crash_ends_the_steps_at_once_and_is_told_with_the_last_words() -> None:
+def test_a_crash_ends_the_steps_at_once_and_is_reported_with_the_last_words() -> None:
     def crash_on_pause(command: dict[str, Any]) -> Sequence[dict[str, Any]] | None:
         return None if command["command"] == "pause" else ok(command)
 
@@ -72,7 +72,7 @@ def test_a_crash_while_its_answer_is_awaited_ends_the_steps_too() -> None:
     assert len(kit(trace, "exit", "end", "closed")) == 3
 
 
-def test_a_killed_member_says_no_goodbye() -> None:
+def test_a_killed_member_sends_no_leave() -> None:
     trace = play([*JOINED, Kill(member="m0"), Pass(ms=100)])
 
     assert requests(trace, "LeaveGroup") == []
@@ -80,7 +80,7 @@ def test_a_killed_member_says_no_goodbye() -> None:
     assert exited.body["commanded"]
 
 
-def test_a_frozen_member_is_silent_and_is_thawed_for_its_goodbye() -> None:
+def test_a_frozen_member_is_silent_and_is_thawed_for_its_clean_close() -> None:
     trace = play([*JOINED, Freeze(member="m0"), Mark(name="frozen"), Pass(ms=3_000)])
 
     (frozen,) = kit(trace, "mark")
@@ -89,7 +89,7 @@ def test_a_frozen_member_is_silent_and_is_thawed_for_its_goodbye() -> None:
     assert len(requests(trace, "LeaveGroup")) == 1
 
 
-def test_a_thawed_member_goes_on() -> None:
+def test_a_thawed_member_continues() -> None:
     trace = play([*JOINED, Freeze(member="m0"), Pass(ms=1_000), Thaw(member="m0"), Mark(name="thawed"), Pass(ms=1_000)])
 
     (thawed,) = kit(trace, "mark")
@@ -147,7 +147,7 @@ def test_a_flood_ends_the_steps_and_says_so() -> None:
     assert len(requests(trace, "LeaveGroup")) == 1
 
 
-def test_who_started_is_shown_before_it_is_asked_anything() -> None:
+def test_a_member_that_started_is_shown_before_it_gets_a_command() -> None:
     lines: list[str] = []
 
     async def show(actor: Actor) -> None:

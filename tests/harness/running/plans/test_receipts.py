@@ -59,7 +59,7 @@ def test_what_names_it_not_or_is_another_clients_shows_nothing(name: str, client
 
 
 @pytest.mark.parametrize("stage", ["delivered", "healed"])
-def test_what_is_settled_is_not_told_again(stage: str) -> None:
+def test_what_is_settled_is_not_sent_again(stage: str) -> None:
     story = struck()
     story.fault("error", stage)
     story.tell("error", error="CODE_999")
@@ -87,7 +87,7 @@ def test_a_code_is_meant_by_its_name_or_its_number(words: str, code: int, *, nam
     assert names_code(words, code) is named
 
 
-def test_a_receipt_is_told_after_what_tells_it_is_known_to_all() -> None:
+def test_a_receipt_is_reported_after_its_evidence_is_known_to_all() -> None:
     pairs: list[tuple[str, str, int]] = []
 
     async def main() -> None:

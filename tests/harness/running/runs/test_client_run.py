@@ -46,7 +46,7 @@ class Told:
                 self.at_first()
 
 
-def test_every_case_is_told_and_summed_up_in_the_catalogues_order() -> None:
+def test_every_case_is_reported_and_summed_up_in_the_catalogues_order() -> None:
     result = Told()
 
     outcome = ClientRun(reference(), order(LEAVING[:3]), say=result, on_hello=lambda _: None).go()

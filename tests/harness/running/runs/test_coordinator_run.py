@@ -103,7 +103,7 @@ def test_options_that_make_no_sense_for_a_coordinator_are_refused(groupproof: Ca
         assert message in called.complaint
 
 
-def test_a_setting_that_the_reference_takes_on_is_told_in_the_report(groupproof: Call) -> None:
+def test_a_setting_that_the_reference_uses_is_in_the_report(groupproof: Call) -> None:
     called = groupproof(
         "certify",
         "coordinator",

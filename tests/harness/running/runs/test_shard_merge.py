@@ -64,7 +64,7 @@ def test_the_whole_is_what_one_run_would_have_been(results: dict[str, CaseResult
     assert found[REBALANCE] == [finding.observed for finding in results[REBALANCE].ruling.findings]
 
 
-def test_a_crash_in_company_is_kept_in_the_whole(results: dict[str, CaseResult], tmp_path: Path) -> None:
+def test_a_crash_beside_other_cases_is_kept_in_the_whole(results: dict[str, CaseResult], tmp_path: Path) -> None:
     crashed = replace(results[SHARED], ruling=replace(results[SHARED].ruling, shared_ends=("exited with status 1: panic",)))
 
     run = joined(tmp_path, a_shard(1, crashed), a_shard(2, results[REBALANCE])).run
@@ -144,7 +144,7 @@ def test_what_was_not_reached_and_whose_fault_it_was_is_kept(results: dict[str, 
     assert isinstance(troubles[REBALANCE], KitFailure)
 
 
-def test_runs_are_told_apart_and_a_shard_is_named_once(results: dict[str, CaseResult]) -> None:
+def test_runs_are_distinguished_and_a_shard_is_named_once(results: dict[str, CaseResult]) -> None:
     def named(name: str, run: RunSummary) -> Any:
         return Path(name), run.to_json()
 
@@ -158,5 +158,5 @@ def test_shards_of_another_kit_or_dealt_out_otherwise_are_refused(results: dict[
     elder = replace(a_shard(1, results[SHARED]), suite=SuiteInfo(version="0.0.1", profile="kafka-4.1"))
     with pytest.raises(WrongUsage, match=r"was made by groupproof 0\.0\.1"):
         joined(tmp_path, elder)
-    with pytest.raises(WrongUsage, match="have 1 cases in common: they were dealt out by different durations"):
+    with pytest.raises(WrongUsage, match="have 1 cases in common: they were divided by different durations"):
         joined(tmp_path, a_shard(1, results[SHARED]), a_shard(2, results[SHARED]))

@@ -137,7 +137,7 @@ def test_the_case_that_kills_the_broker_is_found_among_those_it_died_under() -> 
     assert all(play.trouble is None for play in plays.values())
 
 
-def test_the_settings_of_a_world_are_those_of_its_cases() -> None:
+def test_the_settings_of_a_cluster_spec_are_those_of_its_cases() -> None:
     assert dict(cluster_spec_of(HARMLESS).settings) == PROMPT
 
 

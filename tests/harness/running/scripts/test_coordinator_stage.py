@@ -206,7 +206,7 @@ def test_a_setting_that_the_program_of_a_fake_broker_does_not_have_is_a_feature_
     assert judgement.reason.startswith("The case needs group.max.size=3")
 
 
-def test_a_case_goes_to_the_stage_of_its_cluster() -> None:
+def test_a_case_goes_to_the_stage_of_its_cluster_spec() -> None:
     right = case(*stable("a"))
     stages = Stages(is_virtual=True)
     plays: list[Play] = []

@@ -51,7 +51,7 @@ def events_of(recorder: Recorder) -> list[tuple[str, str]]:
     return [(obs.who, obs.body["name"]) for obs in recorder.trace if obs.kind == "event"]
 
 
-def test_an_answer_is_recorded_and_told_before_anyone_who_waits_for_it_goes_on() -> None:
+def test_an_answer_is_recorded_and_reported_before_anyone_who_waits_for_it_continues() -> None:
     async def body(link: ScriptLink, theirs: trio.abc.Stream, recorder: Recorder) -> None:
         exchange = await beat(link)
         await theirs.send_all(answer(1, 25))
@@ -77,7 +77,7 @@ def test_answers_in_pieces_and_out_of_order_find_their_requests() -> None:
 @pytest.mark.parametrize(
     "garbage", [b"\xff\xff\xff\xff", frame(b"\x00\x00\x00\x63" + bytes(8)), answer(1)[:-1] + b"\x07", frame(b"\x00\x00\x00\x01\x00")]
 )
-def test_what_cannot_be_read_is_told_and_ends_the_connection(garbage: bytes) -> None:
+def test_what_cannot_be_read_is_reported_and_ends_the_connection(garbage: bytes) -> None:
     async def body(link: ScriptLink, theirs: trio.abc.Stream, recorder: Recorder) -> None:
         exchange = await beat(link)
         await theirs.send_all(garbage)
@@ -125,7 +125,7 @@ def test_a_frame_that_is_too_long_is_left_out_of_the_trace_beside_its_body() -> 
     run(body)
 
 
-def test_while_it_is_told_not_to_read_nothing_is_taken_in() -> None:
+def test_while_it_does_not_read_no_answer_comes_in() -> None:
     async def body(link: ScriptLink, theirs: trio.abc.Stream, recorder: Recorder) -> None:
         exchange = await beat(link)
         link.stop_reading()
@@ -140,7 +140,7 @@ def test_while_it_is_told_not_to_read_nothing_is_taken_in() -> None:
 
 
 @pytest.mark.parametrize(("throttle_ms", "waits_s"), [(0, 0), (-1, 0), (700, 0.7), (11_000, 11), (11_001, 0)])
-def test_who_is_throttled_sends_nothing_for_so_long_as_a_quota_can_ask(throttle_ms: int, waits_s: float) -> None:
+def test_a_throttled_client_sends_nothing_for_as_long_as_a_quota_can_ask(throttle_ms: int, waits_s: float) -> None:
     async def body(link: ScriptLink, theirs: trio.abc.Stream, recorder: Recorder) -> None:
         exchange = await beat(link)
         await theirs.send_all(answer(1, throttle_ms=throttle_ms))

@@ -54,7 +54,7 @@ def test_requests_and_answers_have_the_columns_of_a_clients_trace_and_their_fram
     assert read_response(Api.HEARTBEAT, response.version or 0, response.raw)[1]["error_code"] == response.error
 
 
-def test_a_request_that_is_parked_is_taken_up_before_the_next_is_sent() -> None:
+def test_a_request_that_is_parked_is_processed_before_the_next_is_sent() -> None:
     trace = performed(script(*stable("a"), *joined("b"), beat("a", code=27), join("a"), answered("join b")))
 
     assert [obs.error for obs in answers(trace, "beat a")] == [27]
@@ -89,7 +89,7 @@ def test_what_does_not_settle_is_followed_at_once() -> None:
     assert at[0] > at[1]
 
 
-def test_an_answer_that_does_not_come_in_time_is_told_and_the_script_goes_on() -> None:
+def test_an_answer_that_does_not_come_in_time_is_reported_and_the_script_continues() -> None:
     trace = performed(script(*stable("a"), *joined("b"), answered("join b", within_ms=50), beat("a"), Pass(ms=1)))
 
     (timeout,) = kit(trace, "timeout")
@@ -106,7 +106,7 @@ def test_the_steps_end_when_their_time_is_up() -> None:
     assert trace[-1].at_ms == pytest.approx(2_000)
 
 
-def test_a_connection_that_is_cut_is_opened_anew_when_it_is_used_again() -> None:
+def test_a_connection_that_is_cut_is_opened_again_when_it_is_used_again() -> None:
     trace = performed(script(*stable("a"), Cut(connection="a"), beat("a")))
 
     assert [obs.body["by"] for obs in links(trace, "closed")] == ["client", "client"]
@@ -114,7 +114,7 @@ def test_a_connection_that_is_cut_is_opened_anew_when_it_is_used_again() -> None
     assert answers(trace, "beat a")[0].error == 0
 
 
-def test_bytes_that_are_no_request_go_out_as_they_are_and_the_end_they_bring_is_told() -> None:
+def test_bytes_that_are_no_request_go_out_as_they_are_and_the_end_they_bring_is_reported() -> None:
     trace = performed(script(Raw(connection="r", data=FRAME_OF_2_GB), AwaitClose(connection="r")))
 
     assert links(trace, "raw")[0].raw == FRAME_OF_2_GB
@@ -122,13 +122,13 @@ def test_bytes_that_are_no_request_go_out_as_they_are_and_the_end_they_bring_is_
     assert not kit(trace, "timeout")
 
 
-def test_a_connection_that_the_broker_leaves_open_is_told() -> None:
+def test_a_connection_that_the_broker_leaves_open_is_reported() -> None:
     trace = performed(script(*stable("a"), AwaitClose(connection="a", within_ms=100)))
 
     assert kit(trace, "timeout")[0].body["waiting"] == "the broker to close connection a"
 
 
-def test_an_answer_that_the_broker_owes_when_it_ends_the_connection_is_told() -> None:
+def test_an_answer_that_the_broker_owes_when_it_ends_the_connection_is_reported() -> None:
     trace = performed(
         script(*stable("a"), *joined("b"), Raw(connection="b", data=FRAME_OF_2_GB), Pass(ms=10), Cut(connection="b"), answered("join b"))
     )
@@ -160,7 +160,7 @@ def test_a_group_moves_to_another_broker_and_its_members_follow() -> None:
     assert "broker" in {obs.body["by"] for obs in links(trace, "closed")}
 
 
-def test_what_cannot_be_moved_stops_the_script_and_is_told() -> None:
+def test_what_cannot_be_moved_stops_the_script_and_is_reported() -> None:
     trace = performed(script(*stable("a"), MoveGroup(), MoveGroup(), Pass(ms=1), brokers=2))
 
     assert [obs.body["setting"] for obs in kit(trace, "unmet")] == ["brokers"]
@@ -207,7 +207,7 @@ def test_to_wait_for_what_was_never_asked_is_an_error_of_the_script() -> None:
     with pytest.raises(ExceptionGroup) as raised:
         performed(script(AwaitAnswer(label="join z")))
 
-    assert raised.group_contains(ValueError, match="waits for 'join z', which it never asked")
+    assert raised.group_contains(ValueError, match="waits for 'join z', but it never sent that request")
 
 
 def test_the_same_seed_gives_the_same_trace() -> None:

@@ -93,5 +93,5 @@ def test_each_fault_of_such_a_shim_is_named(make: Callable[[], Plain], problem: 
 @pytest.mark.parametrize(
     ("capabilities", "kind"), [(CONNECT, "connect"), (STREAMS, "streams"), (["classic", "connect"], ""), (["consumer", "streams"], ""), ([], "")]
 )
-def test_who_is_a_consumer_too_is_checked_as_one(capabilities: list[str], kind: str) -> None:
+def test_an_application_that_is_a_consumer_too_is_checked_as_one(capabilities: list[str], kind: str) -> None:
     assert embedded_kind(capabilities) == kind

@@ -90,7 +90,7 @@ def test_most_are_broken() -> None:
 
 
 @pytest.mark.parametrize("fault", AMBIGUOUS, ids=lambda fault: fault.name)
-def test_the_verdict_can_be_had_again_from_the_trace(fault: ShimFault) -> None:
+def test_the_verdict_can_be_repeated_from_the_trace(fault: ShimFault) -> None:
     result = next(result for result in outcome(fault).summary.results if refuted_words(result.plays[0].trace))
     (again,) = rejudged([play.trace for play in result.plays], CASES, UNIVERSAL)
 

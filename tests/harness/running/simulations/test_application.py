@@ -22,21 +22,21 @@ def _lives(trace: Trace) -> list[str]:
     return [obs.body.get("command") or obs.body["name"] for obs in trace if obs.who == "kit" and obs.client == "m1"]
 
 
-def test_a_crash_says_no_goodbye_and_the_program_comes_back() -> None:
+def test_a_crash_sends_no_leave_and_the_program_comes_back() -> None:
     trace = _befallen("crash", 3_000)
 
     assert _asked(trace, "LeaveGroup") == []
     assert _lives(trace)[:3] == ["subscribe", "exit", "subscribe"]
 
 
-def test_who_leaves_says_so_and_comes_back() -> None:
+def test_a_member_that_leaves_reports_it_and_comes_back() -> None:
     trace = _befallen("leave", 3_000)
 
     assert _asked(trace, "LeaveGroup") == ["m1"]
     assert _lives(trace)[:3] == ["subscribe", "exit", "subscribe"]
 
 
-def test_who_does_not_poll_for_too_long_leaves_the_group() -> None:
+def test_a_member_that_does_not_poll_for_too_long_leaves_the_group() -> None:
     assert _asked(_befallen("stall", 12_000), "LeaveGroup") == ["m1"]
     assert _asked(_befallen("stall", 5_000), "LeaveGroup") == []
 

@@ -14,9 +14,9 @@ SHORT = Simulation(seed=1, members=2, brokers=2, duration_ms=20_000, session_tim
 
 
 def test_what_the_pair_cannot_carry_out_is_refused_by_its_name() -> None:
-    with pytest.raises(ValueError, match="cannot carry out repeat; it can: append, broker-crash"):
+    with pytest.raises(ValueError, match="cannot run repeat; it can: append, broker-crash"):
         in_virtual_time(SHORT, Schedule(faults=(ScheduledFault(at_ms=1, kind="repeat"),)))
-    with pytest.raises(ValueError, match="cannot carry out silence; it can: append, broker-crash"):
+    with pytest.raises(ValueError, match="cannot run silence; it can: append, broker-crash"):
         over_sockets(SHORT, Schedule(faults=(ScheduledFault(at_ms=1, kind="silence", who=("m0",)),)))
 
 

@@ -28,7 +28,7 @@ def test_a_file_brings_the_same_run_back_to_the_last_event(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"schema": "groupproof.schedule/1"}'])
-def test_another_file_is_not_taken_for_a_simulation_s(tmp_path: Path, content: str) -> None:
+def test_another_file_is_not_treated_as_a_simulation_s(tmp_path: Path, content: str) -> None:
     path = tmp_path / "other.json"
     path.write_text(content)
 

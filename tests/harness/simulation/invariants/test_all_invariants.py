@@ -57,7 +57,7 @@ def _found(asked: Simulation, side: str, name: str) -> Violation | None:
 
 
 @pytest.mark.parametrize("name", BUGS)
-def test_a_planted_bug_is_found_by_the_law_that_it_breaks(name: str) -> None:
+def test_a_planted_bug_is_found_by_the_invariant_that_it_breaks(name: str) -> None:
     side, requirements = BUGS[name]
     found = _found(short(auto_commit_interval_ms=2_000, faults=("crash", "leave", "move", "stall")), side, name)
 
@@ -92,11 +92,11 @@ def test_a_legal_variant_is_not_blamed_for_what_it_cannot_do_or_does_otherwise(v
 
 @pytest.mark.soak
 @pytest.mark.parametrize("variant", [legal_coordinator.name for legal_coordinator in LEGAL_COORDINATORS if legal_coordinator.name not in ELSEWHERE])
-def test_a_coordinator_that_deviates_legally_breaks_no_law(variant: str) -> None:
+def test_a_coordinator_that_deviates_legally_breaks_no_invariant(variant: str) -> None:
     assert [run(short(seed, coordinator_variant=variant)).violations for seed in range(20)] == [()] * 20
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("variant", [legal_member.name for legal_member in LEGAL_MEMBERS])
-def test_a_member_that_deviates_legally_breaks_no_law(variant: str) -> None:
+def test_a_member_that_deviates_legally_breaks_no_invariant(variant: str) -> None:
     assert [run(short(seed, member_variant=variant)).violations for seed in range(20)] == [()] * 20

@@ -114,7 +114,7 @@ class Compared(EpochGroupInvariants):
 
 
 @pytest.mark.parametrize(("name", "seed"), [(None, 1), *((name, seed) for name, (seed, _) in COORDINATORS.items())])
-def test_laws_find_with_what_was_seen_what_they_find_by_looking_at_everyone(name: str | None, seed: int) -> None:
+def test_invariants_find_from_changes_what_they_find_in_a_full_check(name: str | None, seed: int) -> None:
     looks: list[tuple[list[Broken], list[Broken]]] = []
     simulation = short(seed, dialect="consumer", members=3, classic_members=0, duration_ms=90_000, coordinator_variant=name)
     part = simulation_of(simulation.profile, "consumer")

@@ -49,7 +49,7 @@ def _fetch(offsets: Offsets, offset: int, *, error: int = 0) -> None:
     offsets.answered(OffsetFetchResponse(groups=(FetchedGroup(group_id="g", topics=(fetched_topic,)),)), FETCH)
 
 
-def test_what_was_committed_last_may_be_told_and_nothing_else() -> None:
+def test_what_was_committed_last_may_be_reported_and_nothing_else() -> None:
     offsets, _ = _offsets()
     _fetch(offsets, -1)
     _commit(offsets, 5)
@@ -82,7 +82,9 @@ def test_a_commit_that_was_refused_counts_for_nothing() -> None:
         ("a", 3, GroupState.COMPLETING_REBALANCE, "COMMIT-21"),
     ],
 )
-def test_a_commit_that_had_to_be_refused_and_was_taken_breaks_a_law(member: str, generation: int, state: GroupState, requirement: str) -> None:
+def test_a_commit_that_had_to_be_refused_and_was_accepted_breaks_an_invariant(
+    member: str, generation: int, state: GroupState, requirement: str
+) -> None:
     offsets, _ = _offsets(state)
 
     with pytest.raises(InvariantBroken, match=requirement):

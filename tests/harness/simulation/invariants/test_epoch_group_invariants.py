@@ -83,7 +83,7 @@ def test_a_group_that_breaks_an_invariant_is_found_by_its_name(change: Change, b
 
 
 @pytest.mark.requirement("CGI-08")
-def test_who_has_reached_the_target_s_epoch_has_nothing_of_others_from_4_2_on() -> None:
+def test_a_member_that_has_reached_the_target_s_epoch_has_nothing_of_others_from_4_2_on() -> None:
     run, group, members = _run()
     _ahead_of_its_target(group, members)
     group.state = group.inferred_state()
@@ -94,7 +94,7 @@ def test_who_has_reached_the_target_s_epoch_has_nothing_of_others_from_4_2_on() 
 
 
 @pytest.mark.requirement("CGI-08", "CGR-23")
-def test_who_gives_up_what_it_subscribes_to_no_more_may_have_reached_the_epoch_of_a_target_with_it() -> None:
+def test_a_member_that_gives_up_what_it_subscribes_to_no_more_may_have_reached_the_epoch_of_a_target_with_it() -> None:
     run, group, members = _run()
     _ahead_of_its_target(group, members)
     members[0].names = frozenset()

@@ -203,13 +203,13 @@ def _overtaken(says: frozenset[tuple[str, int]] = T0) -> EpochMemberInvariants:
 
 @pytest.mark.requirement("CGT-03")
 @pytest.mark.parametrize("says", [T0, frozenset()])  # nothing: the acknowledgement waited for an answer
-def test_who_is_overtaken_takes_what_it_walks_to_although_what_it_says_fits_a_later_assignment(says: frozenset[tuple[str, int]]) -> None:
+def test_a_member_that_is_overtaken_takes_its_assignment_although_its_report_fits_a_later_one(says: frozenset[tuple[str, int]]) -> None:
     member = _overtaken(says)
     member.calls(_assigned(1), {})
     assert member.broken == []
 
 
-def test_who_was_overtaken_walks_to_the_newest_assignment_then() -> None:
+def test_a_member_that_was_overtaken_then_goes_to_the_newest_assignment() -> None:
     member = _overtaken()
     member.calls(_assigned(1), {})
     member.called()
@@ -217,7 +217,7 @@ def test_who_was_overtaken_walks_to_the_newest_assignment_then() -> None:
     assert [requirement for requirement, _ in member.broken] == ["CGT-03", "CGT-08"]
 
 
-def test_who_joins_anew_is_not_overtaken() -> None:
+def test_a_member_that_joins_again_is_not_overtaken() -> None:
     member = _overtaken()
     member.loses_all()
     assert not member.is_overtaken

@@ -33,7 +33,7 @@ def test_two_members_of_the_group_with_one_partition_break_it() -> None:
         _both_take(_owners("m0-id", "m1-id"))
 
 
-def test_who_is_removed_or_knows_that_it_is_no_member_is_not_compared() -> None:
+def test_a_member_that_is_removed_or_knows_that_it_is_no_member_is_not_compared() -> None:
     removed, unaware = _owners("m1-id"), _owners("m0-id", "m1-id", epoch=0)
     _both_take(removed)
     _both_take(unaware)

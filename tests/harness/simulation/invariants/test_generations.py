@@ -49,7 +49,7 @@ def _stable() -> Generations:
     return generations
 
 
-def test_what_keeps_the_laws_breaks_none() -> None:
+def test_what_keeps_the_invariants_breaks_none() -> None:
     generations = _stable()
     generations.answered(SyncGroupResponse(assignment=b"B"), pending(synced_by("b", {})))
     generations.answered(HeartbeatResponse(), pending(HeartbeatRequest(group_id="g", generation_id=1, member_id="b")))
@@ -67,13 +67,13 @@ def test_what_keeps_the_laws_breaks_none() -> None:
         (moved(STABLE, PREPARING, 0), "INV-04"),
     ],
 )
-def test_a_move_along_no_edge_or_with_another_generation_breaks_a_law(move: Any, requirement: str) -> None:
+def test_a_move_along_no_edge_or_with_another_generation_breaks_an_invariant(move: Any, requirement: str) -> None:
     with pytest.raises(InvariantBroken, match=requirement):
         _stable().moved(move)
 
 
 @pytest.mark.parametrize("generation", [1, 3])
-def test_a_join_phase_that_counts_other_than_by_one_breaks_a_law(generation: int) -> None:
+def test_a_join_phase_that_counts_other_than_by_one_breaks_an_invariant(generation: int) -> None:
     generations = _stable()
     generations.moved(moved(STABLE, PREPARING, 1))
 
@@ -91,13 +91,13 @@ def test_a_join_phase_that_counts_other_than_by_one_breaks_a_law(generation: int
         (_joined("a", members=()), "JOIN-14"),
     ],
 )
-def test_an_answer_that_does_not_fit_the_others_of_its_generation_breaks_a_law(answer: JoinGroupResponse, requirement: str) -> None:
+def test_an_answer_that_does_not_fit_the_others_of_its_generation_breaks_an_invariant(answer: JoinGroupResponse, requirement: str) -> None:
     name = "m0" if answer.member_id == "a" else "m2"
     with pytest.raises(InvariantBroken, match=requirement):
         _completing().answered(answer, pending(JOIN, name))
 
 
-def test_one_member_id_for_two_clients_breaks_a_law() -> None:
+def test_one_member_id_for_two_clients_breaks_an_invariant() -> None:
     with pytest.raises(InvariantBroken, match="JOIN-03"):
         _completing().answered(JoinGroupResponse(error_code=79, member_id="a"), pending(JOIN, "m2"))
 
@@ -121,18 +121,18 @@ def test_a_static_leader_is_the_same_with_its_next_id() -> None:
     assert generations.identity("a") == generations.identity("a2") == "i"
 
 
-def test_an_assignment_other_than_the_leader_s_breaks_a_law() -> None:
+def test_an_assignment_other_than_the_leader_s_breaks_an_invariant() -> None:
     with pytest.raises(InvariantBroken, match="INV-09"):
         _stable().answered(SyncGroupResponse(assignment=b"A"), pending(synced_by("b", {})))
 
 
-def test_a_sync_answered_before_the_leader_s_breaks_a_law() -> None:
+def test_a_sync_answered_before_the_leader_s_breaks_an_invariant() -> None:
     with pytest.raises(InvariantBroken, match="SYNC-06"):
         _completing().answered(SyncGroupResponse(), pending(synced_by("b", {})))
 
 
 @pytest.mark.parametrize(("member", "generation", "requirement"), [("x", 1, "HB-08"), ("a", 0, "HB-10"), ("a", 2, "HB-10")])
-def test_a_heartbeat_of_a_stranger_or_of_another_generation_that_is_taken_breaks_a_law(member: str, generation: int, requirement: str) -> None:
+def test_an_accepted_heartbeat_of_a_stranger_or_of_another_generation_breaks_an_invariant(member: str, generation: int, requirement: str) -> None:
     beat = HeartbeatRequest(group_id="g", generation_id=generation, member_id=member)
 
     with pytest.raises(InvariantBroken, match=requirement):

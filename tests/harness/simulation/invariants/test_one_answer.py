@@ -36,7 +36,7 @@ def test_a_request_that_is_answered_at_once_was_not_parked() -> None:
     answering.settled(pending(BEAT))
 
 
-def test_a_heartbeat_that_is_not_answered_at_once_breaks_a_law() -> None:
+def test_a_heartbeat_that_is_not_answered_at_once_breaks_an_invariant() -> None:
     answering = _preparing()
     answering.processing(1)
 
@@ -44,7 +44,7 @@ def test_a_heartbeat_that_is_not_answered_at_once_breaks_a_law() -> None:
         answering.settled(pending(BEAT))
 
 
-def test_a_second_answer_breaks_a_law() -> None:
+def test_a_second_answer_breaks_an_invariant() -> None:
     with pytest.raises(InvariantBroken, match="has its answer already"):
         _preparing().answered(Reply(token=1, message=HeartbeatResponse()), None)
 
@@ -59,7 +59,7 @@ def test_a_parked_request_is_known_until_it_is_answered() -> None:
     assert (answering.joined, answering.is_parked("a")) == (0, False)
 
 
-def test_a_parked_join_left_unanswered_at_the_end_of_its_phase_breaks_a_law() -> None:
+def test_a_parked_join_left_unanswered_at_the_end_of_its_phase_breaks_an_invariant() -> None:
     answering = _parked(_preparing())
     answering.moved(moved(PREPARING, COMPLETING))
 
@@ -84,7 +84,7 @@ def test_an_older_join_is_superseded_by_a_newer_one_of_its_member() -> None:
     assert answering.joined == 0
 
 
-def test_a_sync_that_parks_outside_of_its_phase_breaks_a_law() -> None:
+def test_a_sync_that_parks_outside_of_its_phase_breaks_an_invariant() -> None:
     answering = _preparing()
     answering.processing(1)
 

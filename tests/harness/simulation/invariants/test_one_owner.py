@@ -26,7 +26,7 @@ def _assign(ownership: Ownership, name: str, generation: int) -> None:
     ownership.called(name, _callback(CallbackKind.ASSIGNED, generation))
 
 
-def test_a_partition_in_two_hands_of_one_generation_breaks_a_law() -> None:
+def test_a_partition_with_two_owners_in_one_generation_breaks_an_invariant() -> None:
     ownership = Ownership()
     _assign(ownership, "m0", 1)
 
@@ -55,7 +55,7 @@ def test_a_member_that_the_group_went_on_without_cannot_know() -> None:
         _assign(ownership, "m2", 2)
 
 
-def test_who_ended_owns_nothing() -> None:
+def test_a_member_that_ended_owns_nothing() -> None:
     ownership = Ownership()
     _assign(ownership, "m0", 1)
     ownership.gone("m0")
@@ -90,7 +90,7 @@ def test_a_member_that_hands_over_as_agreed_is_eager_by_the_assignor_of_its_gene
             Ownership().joins("m0", member)
 
 
-def test_an_assignment_that_gives_a_partition_twice_breaks_a_law() -> None:
+def test_an_assignment_that_gives_a_partition_twice_breaks_an_invariant() -> None:
     both = encode_assignment(Assignment(partitions=(T0, ("t", 1))))
     one = encode_assignment(Assignment(partitions=(("t", 2),)))
     Ownership().assigned(Generation(4, sent={"a": both, "b": one, "c": b""}))

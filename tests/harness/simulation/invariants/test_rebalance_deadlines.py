@@ -40,7 +40,7 @@ def _requirement(outcome: Outcome) -> str:
         ("session-of-synced-is-short", "HB-11"),
     ],
 )
-def test_a_session_that_ends_at_the_wrong_time_breaks_a_law(variant: str, requirement: str) -> None:
+def test_a_session_that_ends_at_the_wrong_time_breaks_an_invariant(variant: str, requirement: str) -> None:
     assert _outcome_of("crash").violations == ()
     assert _requirement(_outcome_of("crash", coordinator_variant=variant)) == requirement
 
@@ -48,7 +48,7 @@ def test_a_session_that_ends_at_the_wrong_time_breaks_a_law(variant: str, requir
 @pytest.mark.parametrize(
     ("variant", "requirement"), [("join-deadline-never-ends", "INV-12"), ("join-deadline-ends-late", "INV-12"), ("join-deadline-ends-early", "HB-11")]
 )
-def test_a_join_phase_that_ends_at_the_wrong_time_breaks_a_law(variant: str, requirement: str) -> None:
+def test_a_join_phase_that_ends_at_the_wrong_time_breaks_an_invariant(variant: str, requirement: str) -> None:
     # A frozen member with a long session is waited for, to the end of the join phase, when another one leaves.
     frozen = ScheduledFault(at_ms=AT_MS, kind="pause", who=("m1",), for_ms=25_000)
     plan = Schedule(faults=(frozen, ScheduledFault(at_ms=AT_MS + 500, kind="leave", who=("m2",), for_ms=1_000)))
@@ -58,7 +58,7 @@ def test_a_join_phase_that_ends_at_the_wrong_time_breaks_a_law(variant: str, req
     assert _requirement(run(calm(**asked, coordinator_variant=variant), plan=plan)) == requirement
 
 
-def test_an_initial_delay_that_never_ends_breaks_a_law() -> None:
+def test_an_initial_delay_that_never_ends_breaks_an_invariant() -> None:
     assert _requirement(run(calm(coordinator_variant="initial-delay-never-ends"))) == "INV-12"
 
 
@@ -66,7 +66,7 @@ def test_an_initial_delay_that_never_ends_breaks_a_law() -> None:
     ("variant", "requirement"),
     [("sync-deadline-never-ends", "SYNC-16"), ("sync-deadline-ends-late", "SYNC-16"), ("sync-deadline-ends-early", "HB-11")],
 )
-def test_a_wait_for_sync_that_ends_at_the_wrong_time_breaks_a_law(variant: str, requirement: str) -> None:
+def test_a_wait_for_sync_that_ends_at_the_wrong_time_breaks_an_invariant(variant: str, requirement: str) -> None:
     # What m1 is answered does not reach it, while it keeps its session up by what it sends: nobody syncs for it.
     plan = Schedule(faults=(ScheduledFault(at_ms=4_000, kind="deaf", who=("m1",), for_ms=25_000),))
     asked = {"session_timeout_ms": 30_000, "heartbeat_interval_ms": 2_000, "duration_ms": 40_000}
@@ -79,7 +79,7 @@ def test_a_broker_that_stands_still_is_given_the_time_that_it_stood() -> None:
     assert _outcome_of("broker-pause", who=("node0",), for_ms=20_000).violations == ()
 
 
-def test_static_members_are_waited_for_from_when_a_broker_that_stood_still_goes_on() -> None:
+def test_static_members_are_waited_for_from_when_a_broker_that_stood_still_continues() -> None:
     # The join phase of 8 s is over at 18 s, with nobody joined; the broker sees that at 20.4 s, and waits to 30.4 s for m1, who thaws at 40 s (TR-050).
     frozen = [ScheduledFault(at_ms=7_900, kind="pause", who=(name,), for_ms=ms) for name, ms in (("m0", 13_000), ("m1", 32_000), ("m2", 13_000))]
     leaves = ScheduledFault(at_ms=AT_MS, kind="leave", who=("m3",), for_ms=40_000)
@@ -138,7 +138,7 @@ def test_a_wait_for_sync_is_no_longer_for_a_broker_that_stood_still_meanwhile() 
         deadlines._heap.run(10_001)
 
 
-def test_a_member_that_is_gone_without_a_reason_breaks_a_law() -> None:
+def test_a_member_that_is_gone_without_a_reason_breaks_an_invariant() -> None:
     run_ = ran(calm(), AT_MS)
     deadlines = run_.invariants.deadlines
     deadlines._members = {**deadlines._members, "m9-x": AT_MS - 100}
@@ -164,7 +164,7 @@ def test_the_answer_to_a_commit_of_nothing_does_not_tell_that_the_coordinator_he
         deadlines.settled(None)
 
 
-def test_a_join_phase_that_ends_after_its_time_breaks_a_law() -> None:
+def test_a_join_phase_that_ends_after_its_time_breaks_an_invariant() -> None:
     run_ = ran(calm(), AT_MS)
     run_.invariants.deadlines.moved(moved(GroupState.STABLE, GroupState.PREPARING_REBALANCE, 1))
     run_.heap.now_ms += 10_001

@@ -58,7 +58,7 @@ def test_a_poll_that_comes_too_late_costs_a_rebalance_and_its_records_are_read_a
     assert (spared.rebalances, spared.reread) == (0, 0)
 
 
-def test_who_commits_each_batch_by_itself_reads_one_batch_again_at_most() -> None:
+def test_a_member_that_commits_each_batch_reads_one_batch_again_at_most() -> None:
     by_interval = _cost("node-lost", small(auto_commit_interval_ms="600000"))
     by_batch = _cost("node-lost", small(enable_auto_commit="false"))
 

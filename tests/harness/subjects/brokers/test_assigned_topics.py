@@ -72,7 +72,7 @@ def test_a_topic_is_known_when_all_its_partitions_are_assigned_and_the_group_is_
 
 
 @pytest.mark.parametrize("code", [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.UNKNOWN_MEMBER_ID])
-def test_who_is_to_begin_again_joins_again(code: ErrorCode) -> None:
+def test_a_member_that_must_begin_again_joins_again(code: ErrorCode) -> None:
     assert _epochs(_waited(_coordinators(_assigned(1), _refused(code), _assigned(1, 0, 1)))[0]) == [0, 1, 0, -1]
 
 
@@ -83,7 +83,7 @@ def test_every_coordinator_is_asked() -> None:
 
 
 @pytest.mark.parametrize("code", [ErrorCode.UNSUPPORTED_VERSION, ErrorCode.GROUP_AUTHORIZATION_FAILED])
-def test_who_lets_no_member_in_is_not_waited_for(code: ErrorCode) -> None:
+def test_a_coordinator_that_admits_no_member_is_not_waited_for(code: ErrorCode) -> None:
     asked, seconds = _waited(_coordinators(_refused(code)))
 
     assert _epochs(asked)[:1] == [0]

@@ -56,7 +56,7 @@ def test_a_broker_in_time_is_not_spoken_of(monkeypatch: pytest.MonkeyPatch) -> N
     assert felt(then, monkeypatch) == ([], 0.0)
 
 
-def test_a_late_answer_is_told_with_how_late_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_late_answer_is_reported_with_how_late_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     async def then(cluster: Dying, lateness: Lateness) -> None:
         lateness.next_s = 0.18
         await trio.sleep(5)
@@ -66,7 +66,7 @@ def test_a_late_answer_is_told_with_how_late_it_was(monkeypatch: pytest.MonkeyPa
     assert worst == max(entries) == pytest.approx(180)
 
 
-def test_an_answer_that_is_still_to_come_is_told_of_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_is_still_to_come_is_announced_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
     async def then(cluster: Dying, lateness: Lateness) -> None:
         lateness.next_s = 60.0
         await trio.sleep(2)

@@ -60,7 +60,7 @@ def test_the_projects_own_coordinator_has_no_releases() -> None:
 
 
 def test_properties_are_for_brokers_that_are_there_already(tmp_path: Path) -> None:
-    with pytest.raises(WrongUsage, match="--properties tells how to reach"):
+    with pytest.raises(WrongUsage, match="--properties is for a broker that already runs"):
         subject_named("apache-kafka", properties=tmp_path / "client.properties")
 
 
@@ -101,7 +101,7 @@ def test_brokers_that_are_there_are_asked_for_their_versions_unless_the_user_nam
 @pytest.mark.parametrize(
     ("claimed", "message"), [({}, ""), ({"group.max.size": "it takes 8 members into a group"}, "is not what h:9092 has: it takes 8 members")]
 )
-def test_a_setting_that_the_wire_refutes_is_told_before_anything_is_judged_by_it(
+def test_a_setting_that_the_wire_refutes_is_reported_before_anything_is_judged_by_it(
     claimed: dict[str, str], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def refuted(subject: AddressedBrokers, prefix: str) -> dict[str, str]:
@@ -117,13 +117,13 @@ def test_a_setting_that_the_wire_refutes_is_told_before_anything_is_judged_by_it
         meet(subject, print, "p-")
 
 
-def test_settings_are_told_of_brokers_that_are_there_or_taken_on_by_the_reference() -> None:
+def test_settings_are_for_running_brokers_or_for_the_reference() -> None:
     subject, reference = subject_named("h:9092", by_hand=["group.max.size=3"]), subject_named("groupproof", by_hand=["group.max.size=3"])
 
     assert isinstance(subject, AddressedBrokers)
     assert isinstance(reference, ReferenceBrokers)
     assert subject.by_hand == reference.own == {"group.max.size": 3}
-    with pytest.raises(WrongUsage, match="--set tells the settings of a broker that is there already; kfake is started by the kit"):
+    with pytest.raises(WrongUsage, match="--set is for a broker that already runs; the kit starts kfake"):
         subject_named("kfake", by_hand=["group.max.size=3"])
 
 

@@ -100,7 +100,7 @@ def test_the_coordinator_is_asked_for_until_it_is_there_and_ready() -> None:
 
 
 @pytest.mark.parametrize(("answers", "waited_s"), [(3, 0.2), (None, 10.0)])
-def test_a_coordinator_that_loads_answers_nobodys_heartbeat_too_and_one_that_always_does_is_taken_as_it_is(
+def test_a_loading_coordinator_answers_also_an_unknown_members_heartbeat_and_one_that_always_does_is_used_as_it_is(
     answers: int | None, waited_s: float
 ) -> None:
     async def body(cluster: Dying, where: ClusterMap) -> None:
@@ -131,7 +131,7 @@ def test_a_coordinator_that_is_never_there_is_given_up() -> None:
     run(body)
 
 
-def test_a_coordinator_at_a_dead_address_is_told_as_that() -> None:
+def test_a_coordinator_at_a_dead_address_is_reported_as_that() -> None:
     async def body(cluster: Dying, where: ClusterMap) -> None:
         cluster.dead_port = where.node(0).port
         pattern = r"^FindCoordinator for some names the broker at broker-0:9092, which could not be reached: nobody listens there \(for 30 s\)$"
@@ -141,7 +141,7 @@ def test_a_coordinator_at_a_dead_address_is_told_as_that() -> None:
     run(body)
 
 
-def test_a_search_without_an_answer_is_told_as_that() -> None:
+def test_a_search_without_an_answer_is_reported_as_that() -> None:
     async def body(cluster: Dying, where: ClusterMap) -> None:
         await where.close()
         cluster.is_away = True
@@ -151,7 +151,7 @@ def test_a_search_without_an_answer_is_told_as_that() -> None:
     run(body)
 
 
-def test_a_broker_that_is_gone_is_told_with_its_last_words() -> None:
+def test_a_broker_that_is_gone_is_reported_with_its_last_words() -> None:
     async def body(cluster: Dying, where: ClusterMap) -> None:
         await where.check_alive(0)
         cluster.is_dead = True
@@ -173,7 +173,7 @@ def test_a_cluster_that_has_died_is_not_waited_for() -> None:
     run(body)
 
 
-def test_a_broker_that_takes_connections_and_says_nothing_is_told() -> None:
+def test_a_broker_that_takes_connections_and_says_nothing_is_reported() -> None:
     async def body(cluster: Dying, where: ClusterMap) -> None:
         cluster.hangs = True
         with pytest.raises(BrokenEnvironment, match="no broker answered ApiVersions at broker-0:9092 within 5 s"):

@@ -30,7 +30,7 @@ def test_the_replicas_are_put_in_another_order_and_the_first_is_elected() -> Non
         (Acted(elects=False), "the coordinator of g can't be moved: it does not speak AlterPartitionReassignments"),
     ],
 )
-def test_what_can_not_be_elected_is_told(cluster: Acted, why: str) -> None:
+def test_what_can_not_be_elected_is_reported(cluster: Acted, why: str) -> None:
     async def story(where: ClusterMap) -> None:
         with pytest.raises(BrokenEnvironment, match=why):
             await elect_another(cluster, where, "g")

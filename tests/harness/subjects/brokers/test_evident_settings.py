@@ -47,7 +47,7 @@ def told_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Asker, "ask", refused)
 
 
-def test_what_a_group_goes_by_that_nobody_has_is_told_by_its_configs() -> None:
+def test_the_settings_of_a_group_without_members_are_described_by_its_configs() -> None:
     settings = {SESSION: 50_000, INTERVAL: 3_000, LEAST: 1_000}
 
     assert values_of(asked_of(settings)) == {SESSION: 50_000, INTERVAL: 3_000}
@@ -56,7 +56,7 @@ def test_what_a_group_goes_by_that_nobody_has_is_told_by_its_configs() -> None:
 
 
 @pytest.mark.usefixtures("told_nothing")
-def test_who_tells_no_configs_tells_a_member_its_interval() -> None:
+def test_a_broker_that_reports_no_configs_gives_a_member_its_interval() -> None:
     assert asked_of({INTERVAL: 3_000, LEAST: 1_000}) == {INTERVAL: KnownSetting(3_000, "its answers")}
 
 

@@ -45,7 +45,7 @@ def test_without_go_it_is_said_what_to_install(tmp_path: Path, monkeypatch: pyte
         build_kfake(tmp_path, print)
 
 
-def test_a_build_that_fails_is_told_with_its_last_lines_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_build_that_fails_is_reported_with_its_last_lines_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _go(tmp_path, monkeypatch, "echo 'go: downloading x' >&2; echo 'dial tcp: no route' >&2; exit 1")
     with pytest.raises(BrokenEnvironment, match=r"could not be built: dial tcp: no route; is the Go module proxy reachable"):
         build_kfake(tmp_path / "cache", print)

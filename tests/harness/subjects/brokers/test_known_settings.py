@@ -9,7 +9,7 @@ from groupproof.harness.subjects.brokers.known_settings import differing, known_
 DELAY = "group.initial.rebalance.delay.ms"
 
 
-def test_settings_are_told_by_name_and_value() -> None:
+def test_settings_are_reported_by_name_and_value() -> None:
     pairs = [f"{DELAY}=0", " group.max.size = 7", "transaction.partition.verification.enable=false", f"{DELAY}=0"]
 
     assert settings_by_hand(pairs, "kafka-4.1") == {DELAY: 0, "group.max.size": 7, "transaction.partition.verification.enable": 0}
@@ -39,7 +39,7 @@ def test_a_setting_that_can_not_be_is_wrong_usage(pair: str, message: str) -> No
 
 
 def test_a_setting_has_one_value() -> None:
-    with pytest.raises(WrongUsage, match="it is told twice, as 3 and as 4"):
+    with pytest.raises(WrongUsage, match="it is given twice, as 3 and as 4"):
         settings_by_hand(["group.max.size=3", "group.max.size=4"], "kafka-4.1")
 
 
@@ -64,7 +64,7 @@ def test_of_what_a_broker_tells_itself_the_settings_that_rules_ask_for_are_known
     assert known_by_itself("it does not speak DescribeConfigs") == {}
 
 
-def test_what_is_asked_for_and_had_otherwise_is_told() -> None:
+def test_a_setting_that_differs_from_the_requested_one_is_reported() -> None:
     settings = {DELAY: KnownSetting(3_000, "--set"), "transaction.partition.verification.enable": KnownSetting(0, "--set")}
 
     assert values_of(settings) == {DELAY: 3_000, "transaction.partition.verification.enable": 0}

@@ -30,7 +30,7 @@ def _with(tmp_path: Path, work: Callable[[RunningCluster], Awaitable[None]], *mo
 
 
 @pytest.mark.slow
-def test_it_is_up_with_its_addresses_and_stops_brokers_when_told(tmp_path: Path) -> None:
+def test_it_is_up_with_its_addresses_and_stops_brokers_on_request(tmp_path: Path) -> None:
     async def work(running: RunningCluster) -> None:
         assert (running.provided_by, running.unmet, running.deaths()) == ("fake 1.2", {"x": "why"}, [])
         assert has_fixed_settings(running)
@@ -54,7 +54,7 @@ async def _unreached(running: RunningCluster) -> None:
 
 
 @pytest.mark.slow
-def test_a_program_that_says_something_else_is_told_with_it(tmp_path: Path) -> None:
+def test_a_program_that_says_something_else_is_reported_with_it(tmp_path: Path) -> None:
     with pytest.raises(BrokenEnvironment, match="fake began with 'panic: no' instead of its addresses"):
         _with(tmp_path, _unreached, "panic: no")
 

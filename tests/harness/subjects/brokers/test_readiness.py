@@ -86,7 +86,7 @@ def test_one_group_for_each_partition_is_found_and_answered() -> None:
     assert asked == {Api.FIND_COORDINATOR: 6, Api.HEARTBEAT: 5}
 
 
-def test_a_cluster_that_never_loads_its_groups_is_told_with_what_it_answers() -> None:
+def test_a_cluster_that_never_loads_its_groups_is_reported_with_what_it_answers() -> None:
     answer = _in_turn(FIND_COORDINATOR=[_found()], HEARTBEAT=[{"error_code": 14}])
     with pytest.raises(BrokenEnvironment, match="coordinate no group within 2 s: the coordinator answers COORDINATOR_LOAD_IN_PROGRESS"):
         _with(answer, lambda broker: wait_until_coordinating(broker.connect, HERE, 1, list, within_s=2))
@@ -177,7 +177,7 @@ def test_no_topics_need_no_broker() -> None:
     assert _with(_in_turn(), lambda broker: create_topics(broker.connect, HERE, {}, replicas=1)) == []
 
 
-def test_topics_are_deleted_and_those_that_stay_are_told() -> None:
+def test_topics_are_deleted_and_those_that_stay_are_reported() -> None:
     answer = _in_turn(
         METADATA=[metadata()],
         DELETE_TOPICS=[{"responses": ({"name": "t", "error_code": 0}, {"name": "u", "error_code": 29}, {"name": "v", "error_code": 3})}],
@@ -207,14 +207,14 @@ def test_members_are_made_to_leave_so_that_their_group_can_go() -> None:
     assert left == [("a", None), ("b", "i")]
 
 
-def test_a_group_that_stays_full_whoever_leaves_is_told() -> None:
+def test_a_group_that_stays_full_whoever_leaves_is_reported() -> None:
     full = {"results": ({"group_id": "g", "error_code": 68},)}
     answer = _in_turn(FIND_COORDINATOR=[_found()], DELETE_GROUPS=[full], DESCRIBE_GROUPS=[{"groups": ({"group_id": "g"},)}])
 
     assert _with(answer, lambda broker: delete_groups(broker.connect, HERE, ["g"])) == ["group g: NON_EMPTY_GROUP"]
 
 
-def test_a_broker_that_deletes_no_groups_is_told() -> None:
+def test_a_broker_that_deletes_no_groups_is_reported() -> None:
     left = _with(_in_turn(FIND_COORDINATOR=[_found()]), lambda broker: delete_groups(broker.connect, HERE, ["g"]), {Api.FIND_COORDINATOR: (0, 1)})
 
     assert left == ["group g: it does not speak DeleteGroups"]

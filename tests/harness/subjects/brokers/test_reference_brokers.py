@@ -79,7 +79,7 @@ def test_the_last_broker_and_one_that_is_not_there_cannot_be_stopped() -> None:
     _with(work)
 
 
-def test_a_variant_is_told_by_its_name_and_another_subject_has_none() -> None:
+def test_a_variant_is_shown_by_its_name_and_another_subject_has_none() -> None:
     varied = as_variant(BROKERS, "generation-stays")
 
     assert (varied.name, varied.variant.name) == ("groupproof:generation-stays", "generation-stays")

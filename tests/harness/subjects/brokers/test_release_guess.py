@@ -20,7 +20,7 @@ def test_the_profile_is_the_newest_that_the_versions_match(name: str) -> None:
     )
 
 
-def test_a_broker_with_fewer_apis_and_versions_is_taken_for_an_older_release() -> None:
+def test_a_broker_with_fewer_apis_and_versions_is_treated_as_an_older_release() -> None:
     mock = {
         Api.FETCH: (0, 16),
         Api.METADATA: (0, 13),
@@ -66,11 +66,11 @@ def test_a_broker_with_one_version_less_is_still_of_its_release() -> None:
     assert matching_profile({**NEWEST, Api.JOIN_GROUP: (0, 8), Api.SYNC_GROUP: (0, 4), Api.OFFSET_COMMIT: (2, 8)}) == "kafka-4.1"
 
 
-def test_a_broker_that_is_a_release_to_the_last_version_has_nothing_told_beside() -> None:
+def test_a_broker_that_matches_a_release_in_every_version_gets_no_remark() -> None:
     assert guessed(api_versions("kafka-2.4")).sentence == (
         "judged as kafka-2.4: JoinGroup 0-6, SyncGroup 0-4, Heartbeat 0-4, LeaveGroup 0-4, OffsetCommit 0-8, OffsetFetch 0-6; pass --profile to judge it otherwise"
     )
 
 
-def test_a_broker_without_the_group_protocol_is_told_as_that() -> None:
+def test_a_broker_without_the_group_protocol_is_reported_as_that() -> None:
     assert guessed({Api.API_VERSIONS: (0, 2)}).sentence.startswith("judged as kafka-4.4: no request of the group protocol; it lacks ")

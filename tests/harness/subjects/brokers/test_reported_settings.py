@@ -57,11 +57,11 @@ def test_a_broker_that_cannot_tell_says_why() -> None:
     assert _reported(_describing(), versions={Api.METADATA: (0, 1)})[0] == "it does not speak DescribeConfigs"
 
 
-def test_settings_that_hold_are_met() -> None:
+def test_settings_that_hold_are_fulfilled() -> None:
     assert unmet_among({DELAY: 0, "a": True}, {DELAY: "0", "a": "true", "b": "1"}) == {}
 
 
-def test_a_setting_with_another_value_is_told_with_both() -> None:
+def test_a_setting_with_another_value_is_reported_with_both() -> None:
     assert unmet_among({DELAY: 0}, {DELAY: "3000"}) == {DELAY: "the broker has 3000, 0 is needed"}
 
 
@@ -70,8 +70,8 @@ def test_a_setting_that_the_broker_does_not_know_is_unmet(by_name: dict[str, str
     assert unmet_among({DELAY: 0}, by_name) == {DELAY: "the broker knows no such setting"}
 
 
-def test_where_nothing_is_told_everything_is_unmet() -> None:
-    assert unmet_among({DELAY: 0}, "forbidden") == {DELAY: "the broker does not tell its settings: forbidden"}
+def test_without_reported_settings_no_setting_is_fulfilled() -> None:
+    assert unmet_among({DELAY: 0}, "forbidden") == {DELAY: "the broker does not report its settings: forbidden"}
 
 
 def test_where_nothing_is_asked_no_broker_is() -> None:

@@ -109,7 +109,7 @@ def test_what_was_made_is_removed_after_a_failure_too(monkeypatch: pytest.Monkey
     assert broker.deleted == ["g1", "t"]
 
 
-def test_what_cannot_be_removed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_removed_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(running: RunningCluster) -> None:
         running.used(["g1"])
 
@@ -123,16 +123,16 @@ def test_a_setting_that_the_broker_does_not_have_is_unmet(monkeypatch: pytest.Mo
     assert _with(_Broker(), monkeypatch, work, settings={DELAY: 0}) == []
 
 
-def test_a_broker_that_tells_no_settings_has_none_met(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broker_that_reports_no_settings_has_no_setting_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(running: RunningCluster) -> None:
-        why = "the broker does not tell its settings: it does not speak DescribeConfigs; tell them with --set NAME=VALUE"
+        why = "the broker does not report its settings: it does not speak DescribeConfigs; give them with --set NAME=VALUE"
         assert running.unmet == {DELAY: why}
 
     versions = {api: span for api, span in ALL.items() if api is not Api.DESCRIBE_CONFIGS}
     assert _with(_Broker(), monkeypatch, work, settings={DELAY: 0}, versions=versions) == []
 
 
-def test_what_the_user_tells_of_its_settings_holds_where_it_tells_nothing_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_users_settings_hold_if_the_broker_reports_none(monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(running: RunningCluster) -> None:
         assert running.unmet == {DELAY: "the broker has 500, 0 is needed"}
         assert running.known_settings == {DELAY: KnownSetting(500, "--set"), "group.max.size": KnownSetting(9, "--set")}
@@ -152,7 +152,7 @@ def test_what_it_tells_itself_comes_before_what_the_user_tells(monkeypatch: pyte
 
 def test_its_brokers_are_not_ours_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(running: RunningCluster) -> None:
-        with pytest.raises(CannotStop, match="not the kit's to stop"):
+        with pytest.raises(CannotStop, match="the kit cannot stop it"):
             await running.stop(0)
         assert (running.logs(), running.deaths()) == ([], [])
 
@@ -169,7 +169,7 @@ def test_nobody_there_is_the_environments_fault(monkeypatch: pytest.MonkeyPatch)
         trio.run(subject.learn, clock=trio.testing.MockClock(autojump_threshold=0))
 
 
-def test_a_subject_learns_its_profile_and_the_users_wish_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_subject_gets_its_profile_and_the_users_option_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
         async with ScriptedBroker.up(_Broker(), api_versions(profiles()[0])) as broker:
             monkeypatch.setattr(Connector, "connect", lambda _, host, port: broker.connect(host, port))

@@ -65,7 +65,7 @@ def test_without_a_compiler_it_is_said_how_to_get_one(monkeypatch: pytest.Monkey
         provision_library(tmp_path, print)
 
 
-def test_a_source_that_does_not_compile_is_told_in_the_compilers_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_source_that_does_not_compile_is_reported_in_the_compilers_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     compiler = tmp_path / "cc"
     compiler.write_text("#!/bin/sh\necho no dlfcn.h here >&2; exit 1\n")
     compiler.chmod(0o755)
@@ -77,5 +77,5 @@ def test_a_source_that_does_not_compile_is_told_in_the_compilers_words(monkeypat
 
 def test_elsewhere_than_on_linux_it_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
-    with pytest.raises(BrokenEnvironment, match="on Linux alone"):
+    with pytest.raises(BrokenEnvironment, match="only on Linux"):
         provision_library(tmp_path, print)

@@ -82,7 +82,7 @@ def test_no_records_need_no_broker() -> None:
     assert asked == []
 
 
-def test_a_broker_that_is_not_there_is_told() -> None:
+def test_a_broker_that_is_not_there_is_reported() -> None:
     async def nowhere(host: str, port: int) -> trio.abc.Stream:
         raise ConnectionRefusedError("nobody listens")
 
@@ -95,7 +95,7 @@ def test_a_broker_that_is_not_there_is_told() -> None:
     run_virtually(main, seed=1)
 
 
-def test_a_cluster_that_grows_no_topic_by_the_wire_is_told() -> None:
+def test_a_cluster_that_grows_no_topic_by_the_wire_is_reported() -> None:
     async def story(cluster: RunningCluster) -> None:
         with pytest.raises(BrokenEnvironment, match="topic t can't be given 4 partitions: it does not speak CreatePartitions"):
             await grow_topic(cluster.connect, cluster.addresses[0], "t", 4)

@@ -72,7 +72,7 @@ def found(closes: Mapping[Api, int], cuts: Mapping[Api, int]) -> tuple[dict[Api,
     return entries[0], entries[1]
 
 
-def test_versions_that_are_offered_and_cannot_be_had_are_named_from_the_newest_down() -> None:
+def test_versions_that_are_offered_and_do_not_work_are_named_from_the_newest_down() -> None:
     faults, where = found({Api.JOIN_GROUP: 8}, {Api.LEAVE_GROUP: 3, Api.SYNC_GROUP: 5})
 
     assert faults == {
@@ -84,7 +84,7 @@ def test_versions_that_are_offered_and_cannot_be_had_are_named_from_the_newest_d
 
 
 @pytest.mark.parametrize(("closes", "cuts"), [({}, {}), ({Api.DESCRIBE_GROUPS: 0}, {})])
-def test_an_api_of_which_all_versions_can_be_had_or_none_is_taken_as_it_is_offered(closes: Mapping[Api, int], cuts: Mapping[Api, int]) -> None:
+def test_an_api_with_all_of_its_versions_or_none_is_used_as_it_is_offered(closes: Mapping[Api, int], cuts: Mapping[Api, int]) -> None:
     faults, where = found(closes, cuts)
 
     assert faults == {}

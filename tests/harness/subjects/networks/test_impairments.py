@@ -157,7 +157,7 @@ def test_a_way_that_is_down_is_cut_and_refuses_and_comes_back() -> None:
         stream = await world.connect()
         await world.impair(down())
         assert await stream.receive_some() == b""
-        with pytest.raises(ConnectionRefusedError, match="the way from m0 to node 0 is down"):
+        with pytest.raises(ConnectionRefusedError, match="the connection from m0 to node 0 is down"):
             await world.connect()
         assert await world.network.mend("i") == {"connections": 2}
         assert await world.round_trip() == (0.0, 2_000)

@@ -112,7 +112,7 @@ def test_peers_are_named_by_their_address() -> None:
     trio.run(main)
 
 
-def test_clients_are_told_the_advertised_host() -> None:
+def test_clients_get_the_advertised_host() -> None:
     async def main() -> None:
         brokers = Echo()
         async with LoopbackNetwork(advertise="kit.example").opened(brokers) as addresses:

@@ -39,5 +39,5 @@ def test_the_kernel_gives_a_kept_port_to_nobody_while_its_program_is_away() -> N
 
 @pytest.mark.parametrize("keep", [reserve_port, lambda host: kept_port(host).__enter__()])
 def test_an_address_that_is_not_ours_is_the_environments_fault(keep: Callable[[str], int]) -> None:
-    with pytest.raises(BrokenEnvironment, match=r"no port can be had on 192\.0\.2\.1"):
+    with pytest.raises(BrokenEnvironment, match=r"no free port on 192\.0\.2\.1"):
         keep("192.0.2.1")

@@ -50,14 +50,14 @@ def test_versions_that_do_not_meet_are_both_named() -> None:
     assert caught.group_contains(NoCommonVersion, match="it speaks Heartbeat v20 to v21, the kit v0 to v4")
 
 
-def test_a_broker_that_closes_instead_of_answering_is_told() -> None:
+def test_a_broker_that_closes_instead_of_answering_is_reported() -> None:
     with pytest.raises(ExceptionGroup) as caught:
         _ask(lambda _: None)
     assert caught.group_contains(EOFError, match="closed the connection")
 
 
 @pytest.mark.parametrize(("throttle_ms", "waits_s"), [(0, 0), (-1, 0), (900, 0.9), (11_000, 11), (2**31 - 1, 0)])
-def test_who_takes_times_waits_first_until_it_is_throttled_no_more(throttle_ms: int, waits_s: float) -> None:
+def test_a_benchmark_waits_first_until_it_is_not_throttled_any_more(throttle_ms: int, waits_s: float) -> None:
     async def main() -> None:
         answer = {"error_code": 0, "throttle_time_ms": throttle_ms}
         async with ScriptedBroker.up(lambda _: answer) as broker, asking(await broker.connect("h", 1)) as asker:

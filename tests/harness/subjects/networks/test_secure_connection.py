@@ -45,12 +45,12 @@ def test_plain_is_one_message_after_the_handshake() -> None:
     assert asked[1].body["auth_bytes"] == b"\0alice\0secret"
 
 
-def test_a_mechanism_that_the_broker_lacks_is_told_with_those_it_has() -> None:
+def test_a_mechanism_that_the_broker_lacks_is_reported_with_those_it_has() -> None:
     with pytest.raises(BrokenEnvironment, match="h:9093 does not take PLAIN, it takes SCRAM-SHA-256"):
         _secured(PLAIN, lambda _: {"error_code": 33, "mechanisms": ("SCRAM-SHA-256",)})
 
 
-def test_a_wrong_password_is_told_without_it() -> None:
+def test_a_wrong_password_is_reported_without_it() -> None:
     def answer(request: WireRequest) -> dict[str, Any]:
         return {"error_code": 0} if request.api is Api.SASL_HANDSHAKE else {"error_code": 58, "error_message": "no such user"}
 
@@ -58,12 +58,12 @@ def test_a_wrong_password_is_told_without_it() -> None:
         _secured(PLAIN, answer)
 
 
-def test_a_server_that_can_no_scram_is_told() -> None:
-    with pytest.raises(BrokenEnvironment, match="can't agree by SCRAM-SHA-256: the server's first answer is none"):
+def test_a_server_without_scram_is_reported() -> None:
+    with pytest.raises(BrokenEnvironment, match="can't authenticate by SCRAM-SHA-256: the server's first answer is none"):
         _secured(SCRAM, lambda request: {"error_code": 0, "auth_bytes": b"hello"} if request.api is Api.SASL_AUTHENTICATE else {"error_code": 0})
 
 
-def test_a_broker_that_ends_the_connection_is_told_with_a_guess() -> None:
+def test_a_broker_that_ends_the_connection_is_reported_with_a_guess() -> None:
     with pytest.raises(BrokenEnvironment, match=r"no SASL with h:9093: the broker closed the connection; is security\.protocol right"):
         _secured(PLAIN, lambda _: None)
 
@@ -72,7 +72,7 @@ def test_without_tls_there_is_no_context() -> None:
     assert tls_context(Security()) is None
 
 
-def test_a_context_follows_the_wish_to_check_names() -> None:
+def test_a_context_follows_the_setting_for_the_check_of_names() -> None:
     context = tls_context(Security(uses_tls=True, checks_name=False))
 
     assert context is not None
@@ -86,7 +86,7 @@ def test_files_that_are_no_pem_are_wrong_usage(tmp_path: Path) -> None:
             tls_context(security)
 
 
-def test_a_port_that_speaks_no_tls_is_told() -> None:
+def test_a_port_that_speaks_no_tls_is_reported() -> None:
     async def main() -> None:
         async with ScriptedBroker.up(lambda _: None) as broker:
             # What the broker reads of the client's hello is no frame of an API it knows: it closes.

@@ -47,7 +47,7 @@ def digest(trace: Trace) -> str:
     return hashlib.sha256(as_bytes(trace)).hexdigest()
 
 
-def test_who_comes_first_is_drawn_and_the_seed_draws_it() -> None:
+def test_the_order_of_arrival_is_drawn_from_the_seed() -> None:
     assert order_of_ten(1) == order_of_ten(1)
     assert len({tuple(order_of_ten(seed)) for seed in range(ORDERS)}) > 1
 

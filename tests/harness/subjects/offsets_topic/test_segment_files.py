@@ -53,6 +53,6 @@ def test_an_empty_segment_holds_nothing_and_one_that_is_gone_is_one_clear_error(
 
 
 @pytest.mark.parametrize("head", [b"", b"[2026-11-23 08:00:00,000] INFO Preparing", b'{"seq":0,"at_ns":0,"kind":"event"}', b"PAR1" * 5, b"\0" * 20])
-def test_no_other_file_is_taken_for_a_segment(tmp_path: Path, head: bytes) -> None:
+def test_no_other_file_is_treated_as_a_segment(tmp_path: Path, head: bytes) -> None:
     assert not is_segment(head)
     assert is_segment(_written(tmp_path)[0].read_bytes()[:17])

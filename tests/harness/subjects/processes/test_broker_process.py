@@ -54,7 +54,7 @@ def test_a_process_that_outlives_its_input_is_killed(tmp_path: Path) -> None:
     trio.run(main)
 
 
-def test_a_process_that_ended_uncalled_is_told_with_its_last_words(tmp_path: Path) -> None:
+def test_a_process_that_ended_uncalled_is_reported_with_its_last_words(tmp_path: Path) -> None:
     async def main() -> BrokerProcess:
         process = await BrokerProcess.start(_command(tmp_path, "import sys; print('a reason'); print('ERROR no port'); sys.exit(3)"))
         with trio.fail_after(300):

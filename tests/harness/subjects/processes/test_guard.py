@@ -117,7 +117,7 @@ def test_the_end_of_its_input_ends_a_guard_whose_program_was_killed(tmp_path: Pa
     assert not (tmp_path / "run").exists()
 
 
-def test_orders_of_its_own_are_run_in_place_of_signals_and_their_failure_is_told(tmp_path: Path) -> None:
+def test_orders_of_its_own_are_run_in_place_of_signals_and_their_failure_is_reported(tmp_path: Path) -> None:
     orders = {"pause": ["touch", str(tmp_path / "paused")], "kill": [sys.executable, "-c", "raise SystemExit('no such container')"]}
     with _Guarded({"argv": [sys.executable, "-c", TELLING], "orders": orders}) as guarded:
         pid = int(guarded.line().split()[0])

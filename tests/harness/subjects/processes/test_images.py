@@ -42,7 +42,7 @@ def test_without_an_engine_there_is_no_image(docker: Path, monkeypatch: pytest.M
     assert not has_image(NAME, print, pulls=True)
 
 
-def test_a_registry_out_of_reach_is_told(docker: Path) -> None:
+def test_a_registry_out_of_reach_is_reported(docker: Path) -> None:
     program = docker / "bin" / "docker"
     program.write_text(program.read_text().replace('case "$*" in', 'case "$*" in pull*) exit 1;;'))
     (docker / "refuses").write_text("image\n")

@@ -74,7 +74,7 @@ def test_an_event_of_another_name_is_read_and_marked_as_unknown() -> None:
         (HELLO.replace('"version":"1.0",', ""), "hello lacks version"),
     ],
 )
-def test_a_line_that_breaks_the_contract_is_refused_with_what_was_met(line: str, why: str) -> None:
+def test_a_line_that_breaks_the_contract_is_refused_with_what_was_found(line: str, why: str) -> None:
     with pytest.raises(BrokenLine, match=re.escape(why)):
         read_line(line)
 

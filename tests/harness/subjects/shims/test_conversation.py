@@ -198,7 +198,7 @@ def test_an_answer_without_what_it_must_list_breaks_the_contract() -> None:
     assert "the answer to committed lacks offsets" in broken_by(ok, command="committed")
 
 
-def test_who_takes_a_dialogue_over_that_is_over_is_told_so() -> None:
+def test_taking_over_a_dialogue_that_has_ended_is_an_error() -> None:
     shim, heard = Shim(), Heard()
     shim.conversation.feed("{bad")
 
@@ -231,7 +231,7 @@ def test_anything_but_hello_first_breaks_the_contract() -> None:
     trio.run(main)
 
 
-def test_who_waits_for_an_answer_learns_that_the_shim_has_ended() -> None:
+def test_a_task_that_waits_for_an_answer_learns_that_the_shim_has_ended() -> None:
     async def main() -> None:
         shim = Shim()
         async with trio.open_nursery() as nursery:

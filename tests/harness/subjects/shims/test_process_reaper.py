@@ -54,7 +54,7 @@ def test_what_was_let_go_lives_on(sleeper: subprocess.Popen[bytes]) -> None:
     assert sleeper.poll() is None
 
 
-def test_a_warden_that_was_killed_is_replaced_by_one_that_knows_all(sleeper: subprocess.Popen[bytes]) -> None:
+def test_a_reaper_that_was_killed_is_replaced_by_one_that_knows_all(sleeper: subprocess.Popen[bytes]) -> None:
     process_reaper = ProcessReaper()
     process_reaper.keep("group", sleeper.pid)
     assert process_reaper._process is not None

@@ -30,5 +30,5 @@ def test_the_processes_of_a_group_are_counted_together(tmp_path: Path) -> None:
     assert processor_s(10, tmp_path) == 100 / os.sysconf("SC_CLK_TCK")
 
 
-def test_where_nothing_is_told_nothing_is_known(tmp_path: Path) -> None:
+def test_without_a_report_nothing_is_known(tmp_path: Path) -> None:
     assert processor_s(10, tmp_path) is None

@@ -93,7 +93,7 @@ def test_a_killed_member_drops_its_connections_and_says_nothing() -> None:
     trio.run(main)
 
 
-def test_a_frozen_member_neither_hears_nor_is_heard_until_it_thaws() -> None:
+def test_a_frozen_member_neither_receives_nor_sends_until_it_thaws() -> None:
     async def main() -> None:
         line = Line()
         gate = Gate(line.connect)

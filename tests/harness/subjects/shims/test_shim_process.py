@@ -65,12 +65,12 @@ def test_a_shim_speaks_in_a_session_and_an_environment_of_its_own() -> None:
     assert process.ended.is_set()
 
 
-def test_a_shim_that_closes_its_stdout_and_goes_on_has_broken_the_contract(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shim_that_closes_its_stdout_and_continues_has_broken_the_contract(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shim_process, "CLOSED_S", 0.1)
 
     async def use(process: ShimProcess) -> None:
         await process.conversation.wait_for_hello()
-        with pytest.raises(ShimGone, match="the shim closed its stdout and goes on running"):
+        with pytest.raises(ShimGone, match="the shim closed its stdout and still runs"):
             await process.conversation.ask("subscribe", {}, "m0")
 
     with_process("closes-stdout", use)
@@ -88,7 +88,7 @@ def test_a_shim_that_broke_the_contract_is_ended() -> None:
     assert process.ended.is_set()
 
 
-def test_an_exit_is_told_with_its_status_and_the_last_words() -> None:
+def test_an_exit_is_reported_with_its_status_and_the_last_words() -> None:
     async def use(process: ShimProcess) -> None:
         await process.conversation.wait_for_hello()
         with pytest.raises(ShimGone) as gone:

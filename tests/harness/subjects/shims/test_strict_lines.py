@@ -49,7 +49,7 @@ def test_a_good_shim_has_no_problem() -> None:
         ({"name": "records_consumed", "member": "m0", "count": 3, "partitions": []}, "its partitions add up to another number"),
     ],
 )  # fmt: skip
-def test_what_a_run_would_bear_is_a_problem_here(line: dict[str, Any] | str, problem: str) -> None:
+def test_what_a_run_would_tolerate_is_a_problem_here(line: dict[str, Any] | str, problem: str) -> None:
     (found,) = problems(line)
 
     assert problem in found
@@ -64,7 +64,7 @@ def test_nothing_comes_between_a_callback_and_its_end_but_the_callbacks_own_comm
     assert problems(revoked, {**ASSIGNED, "member": "m1"}, DONE, {**DONE, "member": "m1"}) == []
 
 
-def test_a_problem_is_told_once() -> None:
+def test_a_problem_is_reported_once() -> None:
     assert len(problems("noise", "noise", "noise")) == 1
 
 

@@ -42,7 +42,7 @@ def test_a_broker_that_is_there_is_no_news(caplog: pytest.LogCaptureFixture) -> 
     assert printed_lines([None, None], caplog) == ([], 0)
 
 
-def test_each_time_it_is_down_is_told_once_and_so_is_each_return(caplog: pytest.LogCaptureFixture) -> None:
+def test_each_outage_and_each_return_is_reported_once(caplog: pytest.LogCaptureFixture) -> None:
     gone, other = OSError("refused"), trio.BrokenResourceError()
     lines, counted = printed_lines([gone, gone, None, None, other, None, gone], caplog)
 

@@ -51,7 +51,7 @@ def test_a_file_holds_one_fault_or_several(tmp_path: Path) -> None:
         ("Hartbeat,cut", "did you mean Heartbeat"),
         ("zzz,cut", "write it as Kafka does"),
         ("Heartbeat", "does nothing; say one of answer=CODE"),
-        ("Heartbeat,cut,hold", "one action too many"),
+        ("Heartbeat,cut,hold", "a second action"),
         ("Heartbeat,explode", "'explode' is no action"),
         ("Heartbeat,nth=first,cut", "a whole number is needed"),
         ("Heartbeat,answer=REBALANCE", "did you mean REBALANCE_IN_PROGRESS?"),
@@ -70,7 +70,7 @@ def test_what_is_no_fault_is_one_line(words: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
-        (Fault(name="f", selector=Selector(api="Heartbeat"), action=Move()), "moves no coordinator"),
+        (Fault(name="f", selector=Selector(api="Heartbeat"), action=Move()), "cannot move a coordinator"),
         (Fault(name="f", selector=Selector(api="Hartbeat"), action=Cut()), "no API is called"),
     ],
 )

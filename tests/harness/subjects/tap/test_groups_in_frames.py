@@ -46,7 +46,7 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [tracker.generation(group) for group in ("g1", "g2", "g3")] == [1, None, 1]
 
 
-def test_the_state_is_what_the_members_were_told_last() -> None:
+def test_the_state_is_the_last_one_in_the_members_answers() -> None:
     tracker = GroupsInFrames()
     lines: list[str | None] = [tracker.state("g")]
     tracker.asked(Api.HEARTBEAT, "g")
@@ -68,7 +68,7 @@ def test_the_state_is_what_the_members_were_told_last() -> None:
     assert tracker.generation("g") == 1
 
 
-def test_who_only_joins_has_no_role_yet() -> None:
+def test_a_member_that_only_joins_has_no_role_yet() -> None:
     tracker = GroupsInFrames()
     tracker.asked(Api.JOIN_GROUP, "g")
 

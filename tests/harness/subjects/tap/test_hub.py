@@ -116,7 +116,7 @@ def test_an_upstream_that_names_new_addresses_for_ever_is_bounded(monkeypatch: p
     assert played(act)
 
 
-def test_ports_follow_the_first_and_one_in_use_is_told() -> None:
+def test_ports_follow_the_first_and_one_in_use_is_reported() -> None:
     async def main() -> None:
         recorder = Recorder(lambda: 0)
         async with trio.open_nursery() as nursery:

@@ -77,7 +77,7 @@ def test_an_answer_is_rewritten_though_its_request_could_not_be_read() -> None:
     assert ["cannot be read" in entry["why"] for entry in tapped(act).bodies_of("passed")] == [True, True]
 
 
-def test_what_cannot_be_read_and_what_nobody_asked_for_is_told() -> None:
+def test_what_cannot_be_read_and_what_nobody_asked_for_is_reported() -> None:
     async def act(line: Line) -> None:
         async with line.peers() as (client, broker):
             await client.say(b"\x03\xe7\x00\x01\x00\x00\x00\x09rest")
@@ -186,7 +186,7 @@ def test_a_duplicate_is_asked_twice_and_answered_once() -> None:
     assert tapped(act, fault(Duplicate())).stages() == ["armed", "triggered", "delivered"]
 
 
-def test_a_faults_answer_that_reaches_nobody_strikes_the_next() -> None:
+def test_a_faults_answer_that_reaches_nobody_leads_to_another_one() -> None:
     async def act(line: Line) -> None:
         async with line.peers() as (client, broker):
             await client.say(beat(1))
@@ -253,7 +253,7 @@ def test_a_broker_that_hangs_up_ends_the_clients_connection_with_a_reason() -> N
     ("refusal", "message"),
     [(ConnectionRefusedError("connection refused"), "connection refused"), (BrokenEnvironment("no TLS with broker:9092"), "no TLS")],
 )
-def test_a_broker_that_refuses_ends_the_clients_connection_and_the_tap_goes_on(
+def test_a_broker_that_refuses_ends_the_clients_connection_and_the_tap_continues(
     refusal: Exception, message: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def act(line: Line) -> None:
@@ -293,7 +293,7 @@ def test_a_frame_beyond_the_bound_ends_the_connection_after_what_came_before(fro
     assert "the bound is 1000" in line.closed()[0][1]
 
 
-def test_tokens_without_headers_are_not_taken() -> None:
+def test_tokens_without_headers_are_not_accepted() -> None:
     async def act(line: Line) -> None:
         async with line.peers() as (client, _):
             await client.say(write_request(Api.SASL_HANDSHAKE, 0, 1, "app", {"mechanism": "PLAIN"}))

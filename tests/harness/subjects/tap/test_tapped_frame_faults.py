@@ -42,7 +42,7 @@ def fault(action: Any, **selector: Any) -> Fault:
     return Fault(name="f", selector=Selector(**{"api": "Heartbeat", **selector}), action=action)
 
 
-def test_a_request_is_struck_by_what_the_tap_has_seen_of_its_group() -> None:
+def test_a_fault_on_a_request_uses_what_the_tap_observed_of_its_group() -> None:
     struck = fault(Answer(error_code=27), role="follower", generation=2, client="app", node=0)
     tapped = Taken(struck)
 
@@ -56,7 +56,7 @@ def test_a_leader_is_no_follower() -> None:
     assert tapped.frame_faults.on_request(tapped.entry) is None
 
 
-def test_an_answer_is_struck_by_its_error() -> None:
+def test_a_fault_selects_an_answer_by_its_error() -> None:
     struck = fault(Answer(error_code=0), direction="response", error=27)
     tapped = Taken(struck)
 
@@ -65,7 +65,7 @@ def test_an_answer_is_struck_by_its_error() -> None:
     assert answer_columns(tapped.entry, {"error": 27, "body": {}})["error"] == 27
 
 
-def test_what_cannot_be_read_is_never_struck() -> None:
+def test_no_fault_acts_on_what_cannot_be_read() -> None:
     tapped = Taken(fault(Answer(error_code=27)))
     unread = Entry(passing=passing_of(b"\x00\x0c\x00\x63\x00\x00\x00\x09"))
 
@@ -95,7 +95,7 @@ def test_a_frame_is_chosen_by_the_state_that_its_group_was_last_heard_to_be_in()
     assert tapped.frame_faults.on_request(tapped.entry) is not None
 
 
-def test_a_coordinator_is_moved_by_who_can_and_it_is_told_where_nobody_can() -> None:
+def test_a_coordinator_is_moved_if_the_cluster_can_and_otherwise_this_is_reported() -> None:
     moved: list[tuple[str, Move]] = []
 
     async def mover(group: str, move: Move) -> None:
@@ -114,7 +114,7 @@ def test_a_coordinator_is_moved_by_who_can_and_it_is_told_where_nobody_can() -> 
 
         assert moved == [("g", Move())]
         assert [(obs.detail, obs.body.get("why")) for obs in (*able.recorder.trace, *unable.recorder.trace)] == [
-            ("delivered", None), ("failed", "there is no node 7"), ("failed", "the frame names no group"), ("failed", "a tap moves no coordinator"),
+            ("delivered", None), ("failed", "there is no node 7"), ("failed", "the frame names no group"), ("failed", "a tap cannot move a coordinator"),
         ]  # fmt: skip
 
     trio.run(main)

@@ -39,7 +39,7 @@ def test_what_the_brokers_do_not_tell_is_said() -> None:
     fields = met_in("kafka-3.9").to_json()
 
     assert (fields["name"], fields["groups"], fields["settings"]) == ("upstream", [], None)
-    assert fields["untold"] == "the broker does not tell its settings: it does not speak DescribeConfigs"
+    assert fields["untold"] == "the broker does not report its settings: it does not speak DescribeConfigs"
 
 
 def test_settings_are_asked_where_the_brokers_tell_them() -> None:
@@ -59,7 +59,7 @@ def test_settings_are_those_that_a_groups_rules_ask_for(monkeypatch: pytest.Monk
 def test_no_default_stands_in_for_a_setting_that_decides_when_an_answer_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
     upstream = told_as(monkeypatch, {**DECISIVE, "group.initial.rebalance.delay.ms": None})
 
-    assert (upstream.settings, upstream.untold) == (None, "the broker does not tell group.initial.rebalance.delay.ms")
+    assert (upstream.settings, upstream.untold) == (None, "the broker does not report group.initial.rebalance.delay.ms")
 
 
 def test_settings_in_which_the_brokers_differ_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +85,7 @@ def told_as(monkeypatch: pytest.MonkeyPatch, *settings: dict[str, str | None]) -
     return met_in("kafka-4.1")
 
 
-def test_groups_that_are_there_are_told() -> None:
+def test_groups_that_are_there_are_reported() -> None:
     async def act(scene: Scene) -> None:
         member = scene.shop("m0")
         await member.join()

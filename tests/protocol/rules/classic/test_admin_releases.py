@@ -63,7 +63,7 @@ def test_3_9_verifies_a_transaction_once_its_group_is_made_and_2_8_does_not() ->
 @pytest.mark.parametrize(("name", "answers"), [
     ("kafka-1.1", [Form.COMMITTED]), ("kafka-2.4", [Form.COMMITTED]), ("kafka-4.1", [Form.COMMITTED, 25, 82, 25, 22, Form.COMMITTED]),
 ])  # fmt: skip
-def test_who_sends_a_transactional_commit_is_asked_since_2_5(name: str, answers: list[object]) -> None:
+def test_the_sender_of_a_transactional_commit_is_checked_since_2_5(name: str, answers: list[object]) -> None:
     assert _answers(name, ClassicEvent.TXN_OFFSET_COMMIT, COMPLETING) == answers
 
 

@@ -34,7 +34,7 @@ def test_describing_and_listing_change_nothing() -> None:
     assert all((row.effects, row.then, row.after) == ((), None, ()) and isinstance(row.answer, Form) for row in rows)
 
 
-def test_protocol_and_subscriptions_are_told_of_a_stable_group_alone() -> None:
+def test_protocol_and_subscriptions_are_described_only_for_a_stable_group() -> None:
     entries = {state for state, cell in ADMIN[ClassicEvent.DESCRIBE_GROUPS].items() if Form.DESCRIBED_STABLE in {row.answer for row in cell}}
 
     assert entries == {GroupState.STABLE}

@@ -15,7 +15,7 @@ def test_timers_and_consequences_are_no_input_of_a_peer() -> None:
     assert {kind for kind, _ in UNREACHABLE_TIMERS} <= TIMERS.keys() | CONSEQUENCES.keys()
 
 
-def test_who_is_parked_is_asked_before_anyone_is_removed() -> None:
+def test_parked_members_are_checked_before_anyone_is_removed() -> None:
     for state in (PREPARING, COMPLETING):
         names = [row.name for row in TIMERS[ClassicEvent.SESSION_END][state]]
         assert names.index("parked") < names.index("session-ends")

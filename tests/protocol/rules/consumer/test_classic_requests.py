@@ -11,7 +11,7 @@ def test_an_empty_consumer_group_has_no_classic_member() -> None:
         assert [row.answer for row in CLASSIC_REQUESTS[kind][ConsumerState.EMPTY]] == [ErrorCode.UNKNOWN_MEMBER_ID]
 
 
-def test_who_asks_is_looked_at_before_the_epoch_and_the_epoch_before_the_rebalance() -> None:
+def test_the_member_is_checked_before_the_epoch_and_the_epoch_before_the_rebalance() -> None:
     for kind, last in ((ClassicEvent.SYNC_GROUP, "joins-first"), (ClassicEvent.HEARTBEAT, "joins-again")):
         names = [row.name for row in CLASSIC_REQUESTS[kind][ConsumerState.STABLE]]
         assert [names.index(name) for name in ("instance-unknown", "instance-fenced", "no-classic-member", "other-epoch")] == [0, 1, 2, 3]

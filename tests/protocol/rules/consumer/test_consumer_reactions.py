@@ -38,7 +38,7 @@ def test_heartbeats_are_reacted_to_as_measured(effect: Effect, codes: set[int]) 
     assert {code for code in measured if effect in consumer_reaction(BEAT, code, Phase.CURRENT)} == codes
 
 
-def test_no_error_of_a_fetch_is_taken_for_an_answer() -> None:
+def test_no_error_of_a_fetch_is_treated_as_an_answer() -> None:
     assert [code for code in CODES if Effect.ACCEPT in consumer_reaction(FETCH, code, Phase.CURRENT)] == [0]
     assert [code for code in CODES if Effect.RETRY_OWN in consumer_reaction(COMMIT, code, Phase.CURRENT)] == [113]
 

@@ -52,7 +52,7 @@ def test_versions_and_bounds_are_those_of_kafka_0_10_1(name: str) -> None:
     assert (table.defaults["group.min.session.timeout.ms"], table.defaults["group.max.session.timeout.ms"]) == (6_000, 300_000)
 
 
-def test_what_differs_from_the_oldest_kafka_can_be_told() -> None:
+def test_what_differs_from_the_oldest_kafka_can_be_reported() -> None:
     found = contrast(profile("datalink"), profile("kafka-1.1"))
 
     text = " ".join(rule for difference in found.behaviour for rule in difference.rules)

@@ -111,7 +111,7 @@ def test_what_a_later_version_appends_is_ignored_and_what_is_missing_has_its_def
         ("0001" + _DEALT[:40], "assignment ends before its config offset"),
     ],
 )
-def test_a_broken_assignment_says_what_was_met(blob: str, why: str) -> None:
+def test_a_broken_assignment_says_what_was_found(blob: str, why: str) -> None:
     with pytest.raises(ConnectError, match=why):
         decode_connect_assignment(bytes.fromhex(blob))
 

@@ -174,7 +174,7 @@ def test_of_a_later_version_the_versions_are_read() -> None:
         ("0000000b0000000b" + "7fffffff", "assignment info with 2147483647 active tasks in 0 bytes"),
     ],
 )
-def test_a_broken_assignment_info_says_what_was_met(user_data: str, why: str) -> None:
+def test_a_broken_assignment_info_says_what_was_found(user_data: str, why: str) -> None:
     with pytest.raises(StreamsError, match=why):
         decode_assignment_info(bytes.fromhex(user_data))
 

@@ -23,7 +23,12 @@ _LONG_BYTES = 32 * 1024 * 1024  # the size of traces from which on Spark needs m
 @click.command(name="analyze", short_help="What groups did, from traces of any size.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
-    "--output", type=click.Path(path_type=Path), metavar="DIR", default=Path("reports", "analysis"), show_default=True, help="Where results go."
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    default=Path("reports", "analysis"),
+    show_default=True,
+    help="The folder for the results.",
 )
 @click.option("--master", "cluster", default="local[*]", show_default=True, metavar="URL", help="Where Spark runs.")
 @click.option("--conf", "confs", type=conf_of, metavar="spark.NAME=VALUE", multiple=True, help="A setting of Spark; repeatable.")
@@ -86,5 +91,5 @@ def _lines(results: Results, output: Path) -> list[str]:
     if causes:
         lines.append("causes: " + ", ".join(f"{row['rebalances']} {row['cause'] or 'untold'}" for row in causes))
     if results.is_empty:
-        lines.append("the traces tell of no group: there is nothing to analyze")
+        lines.append("the traces have no group: there is nothing to analyze")
     return [*lines, f"analysis: {output / PAGE}"]

@@ -43,7 +43,7 @@ def tiles_of(results: Results) -> list[Tile]:
     odd = sum(int(found["generation-gaps"].sum("gaps", kind=kind)) for kind in ("gap", "fall"))
     defects = [f"{int(stream.sum(name))} {words}" for name, words in (("twice", "twice"), ("displaced", "out of order"), ("late", "late"))]
     return [
-        Tile(name="rebalances", figure=f"{count:,}", says=f"{formed:,} formed a generation" + (f"; {apart} told by one side alone" if apart else ""),
+        Tile(name="rebalances", figure=f"{count:,}", says=f"{formed:,} formed a generation" + (f"; {apart} reported by one side only" if apart else ""),
              colour="bad" if apart else "ink"),
         Tile(name="duration", figure=_at(lasted, 0.5), says=f"in the middle; 99 % within {_at(lasted, 0.99)}"),
         Tile(name="storms", figure=str(int(found["storms"].sum("storms"))), says="groups that came to no rest", colour=_bad(found["storms"].sum("storms"))),

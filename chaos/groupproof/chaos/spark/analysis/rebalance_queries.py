@@ -188,7 +188,7 @@ def generation_gaps(tables: Tables) -> DataFrame:
 
 
 REBALANCES: Final = Query(
-    name="rebalances", answers="Why each rebalance began, how long its phases took, and whether the coordinator and the members tell of the same.",
+    name="rebalances", answers="Why each rebalance began, how long its phases took, and whether the coordinator and the members report the same.",
     facts=rebalances, keys=("cause",), worst="lasted_ms_p99", measures=(
         Measure(name="rebalances", kind="count"), Measure(name="formed", kind="count", of="generation"),
         Measure(name="coordinator_only", kind="sum", of="int(by_coordinator and not by_members)"),

@@ -28,14 +28,24 @@ _SAID_CHARS: Final = 400
 
 @click.command(name="watch", short_help="Judge a trace while it is written, by a streaming query of Spark.")
 @click.argument("path", metavar="TRACE", type=click.Path(path_type=Path))
-@click.option("--delay", type=span_of, default="5s", show_default=True, metavar="SPAN", help="How far observations may come out of order.")
-@click.option("--idle", type=span_of, default="10s", show_default=True, metavar="SPAN", help="It ends when the trace has not grown for so long.")
+@click.option("--delay", type=span_of, default="5s", show_default=True, metavar="SPAN", help="How far observations may be out of order.")
+@click.option("--idle", type=span_of, default="10s", show_default=True, metavar="SPAN", help="End when the trace has not grown for this time.")
 @click.option("--master", "url", default="local[*]", show_default=True, metavar="URL", help="Where Spark runs.")
 @click.option(
-    "--buckets", type=click.IntRange(1, 10_000), default=8, show_default=True, metavar="N", help="Into how many parts a run's groups are dealt."
+    "--buckets",
+    type=click.IntRange(1, 10_000),
+    default=8,
+    show_default=True,
+    metavar="N",
+    help="Into how many parts the groups of a run are divided.",
 )
 @click.option(
-    "--output", type=click.Path(path_type=Path), metavar="DIR", default=Path("reports", "watch"), show_default=True, help="Where alerts and state go."
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    default=Path("reports", "watch"),
+    show_default=True,
+    help="The folder for alerts and state.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the verdicts as JSON on stdout, and nothing else there.")
 def command(path: Path, *, delay: float, idle: float, url: str, buckets: int, output: Path, as_json: bool) -> int:

@@ -53,7 +53,7 @@ def conf_of(value: str) -> tuple[str, str]:
 
 
 @click.command(name="load", short_help="Spark consumers as members; writes a trace as Parquet.")
-@click.option("--members", type=click.IntRange(1, 1_000_000), default=100, show_default=True, metavar="N", help="How many members in all.")
+@click.option("--members", type=click.IntRange(1, 1_000_000), default=100, show_default=True, metavar="N", help="The total number of members.")
 @click.option("--groups", type=click.IntRange(1, 100_000), default=1, show_default=True, metavar="G", help="How many groups they form.")
 @click.option(
     "--topics",
@@ -68,15 +68,15 @@ def conf_of(value: str) -> tuple[str, str]:
     default=0.2,
     show_default=True,
     metavar="R",
-    help="How often a second each member commits where it stands.",
+    help="How often per second each member commits its position.",
 )
-@click.option("--duration", type=span_of, default="60s", show_default=True, metavar="SPAN", help="How long the plan of churn takes: 90s, 10m.")
+@click.option("--duration", type=span_of, default="60s", show_default=True, metavar="SPAN", help="The duration of the churn plan: 90s, 10m.")
 @click.option(
     "--churn",
     default="steady",
     show_default=True,
     metavar="PLAN",
-    help="What becomes of the members: a plan's name, or a file FILE.toml; --list names them.",
+    help="What happens to the members: the name of a churn plan, or a file FILE.toml; --list shows the names.",
 )
 @click.option(
     "--client", default="reference", show_default=True, metavar="SUBJECT", help="reference, librdkafka or kafka-python, with an optional release."
@@ -86,7 +86,7 @@ def conf_of(value: str) -> tuple[str, str]:
     "--properties",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="How to reach brokers at HOST:PORT (TLS, SASL), as Kafka's own clients have it.",
+    help="The client.properties to connect to HOST:PORT (TLS, SASL), as for Kafka's own clients.",
 )
 @click.option(
     "--master",
@@ -107,20 +107,26 @@ def conf_of(value: str) -> tuple[str, str]:
     help="A setting of the members, such as session_timeout_ms=10000; repeatable.",
 )
 @click.option("--fault", "faults", metavar="FILE|WORDS", multiple=True, help="A fault on frames from the start, as for groupproof tap; repeatable.")
-@click.option("--profile", metavar="P", default=NEWEST_PROFILE, show_default=True, help="The broker release that the reference coordinator plays.")
-@click.option("--group-prefix", default="load", show_default=True, metavar="P", help="What the groups' names begin with.")
-@click.option("--seed", type=seed_of, metavar="N", default="1", show_default=True, help="Of the churn, the members and the member ids.")
 @click.option(
-    "--bind", default="127.0.0.1", show_default=True, metavar="HOST", help="Where tasks reach this process, for a cluster of several machines."
+    "--profile", metavar="P", default=NEWEST_PROFILE, show_default=True, help="The broker release whose rules the reference coordinator uses."
+)
+@click.option("--group-prefix", default="load", show_default=True, metavar="P", help="The prefix of the group ids.")
+@click.option("--seed", type=seed_of, metavar="N", default="1", show_default=True, help="The seed of the churn, the members and the member ids.")
+@click.option(
+    "--bind",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="HOST",
+    help="The address at which tasks connect to this process, for a cluster of several machines.",
 )
 @click.option(
     "--output",
     metavar="DIR|URI",
     default=str(Path("reports", "load")),
     show_default=True,
-    help="Where the trace goes: a folder, or what pyarrow reaches by a URI (s3://BUCKET/FOLDER, gs://, abfs://, hdfs://).",
+    help="Where to write the trace: a folder, or a URI that pyarrow supports (s3://BUCKET/FOLDER, gs://, abfs://, hdfs://).",
 )
-@click.option("--list", "lists", is_flag=True, help="List the plans of churn, and do nothing.")
+@click.option("--list", "lists", is_flag=True, help="List the churn plans, and do nothing else.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON on stdout, and nothing else there.")
 def command(*, lists: bool, as_json: bool, **options: Any) -> int:
     """Let many consumers join groups, from as many Spark tasks as there are slots, and write what they see as Parquet while it runs.
@@ -198,7 +204,7 @@ class _Call:
         named, _, release = self._options["client"].partition("@")
         name = _ALIASES.get(named, named)
         if name not in _KINDS:
-            raise WrongUsage(f"members are played by reference, librdkafka or kafka-python, not by {named!r}")
+            raise WrongUsage(f"the client of the members is reference, librdkafka or kafka-python, not {named!r}")
         if _KINDS[name] == "reference":
             return ClientChoice(kind="reference")
         if lacking := sorted(action.value for action in churn.actions & UNPLAYABLE):

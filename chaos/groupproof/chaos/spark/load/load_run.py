@@ -181,7 +181,11 @@ class Load:
 
     def _server_failed(self, message: Mapping[str, Any]) -> None:
         if message.get("failed") == "no room":
-            self._failed(BrokenEnvironment(f"{message['why']}; what was sealed before stays readable: make room, and say the same again to go on"))
+            self._failed(
+                BrokenEnvironment(
+                    f"{message['why']}; what was sealed before stays readable: free some space, and run the same command again to continue"
+                )
+            )
         else:
             self._failed(BrokenEnvironment(f"a part of the load failed: {message.get('failed')}: {message.get('why')}"))
 

@@ -38,12 +38,12 @@ class LoadServerProcess:
 
     async def begin(self, start_ns: int) -> None:
         """Start its clock."""
-        assert self.process.stdin is not None, "it was opened with one"
+        assert self.process.stdin is not None, "the process was opened with this pipe"
         await self.process.stdin.send_all(json.dumps({"start_ns": start_ns}).encode() + b"\n")
 
     async def end(self) -> None:
         """Let it seal and end; kill it if it does not."""
-        assert self.process.stdin is not None, "it was opened with one"
+        assert self.process.stdin is not None, "the process was opened with this pipe"
         await self.process.stdin.aclose()
         with trio.move_on_after(_END_S):
             await self._ended.wait()
@@ -62,7 +62,7 @@ class LoadServerProcess:
 
     async def read_messages(self, failed: Callable[[Mapping[str, Any]], None]) -> None:
         """Read its messages until it ends; `failed` gets each failure after the start."""
-        assert self.process.stdout is not None, "it was opened with one"
+        assert self.process.stdout is not None, "the process was opened with this pipe"
         lines = Lines(self.process.stdout)
         while (message := await lines.next()) is not None:
             self._receive(message, failed)
@@ -92,7 +92,7 @@ async def running_load_server(config: LoadServerConfig, failed: Callable[[Mappin
         server = LoadServerProcess(process)
         nursery.start_soon(server.read_messages, failed)
         try:
-            assert process.stdin is not None, "it was opened with one"
+            assert process.stdin is not None, "the process was opened with this pipe"
             await process.stdin.send_all(json.dumps(asdict(config)).encode() + b"\n")
             await server.up()
             yield server

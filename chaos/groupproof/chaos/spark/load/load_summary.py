@@ -62,13 +62,13 @@ def summary_lines(summary: Mapping[str, Any]) -> list[str]:
     lines = [
         f"{figures['joins']} joins, {figures['heartbeats']} heartbeats, {figures['commits']} commits answered; "
         f"{sum(item['rows'] for item in summary['observations'].values())} observations",
-        f"rebalances: members tell of {rebalances['members']}",
+        f"rebalances: members report {rebalances['members']}",
     ]
     if (both := rebalances["compared"]) is not None:
         apart = len(both["members_only"]) + len(both["coordinator_only"])
         lines[-1] += ", the coordinator of the same" if not apart else f", the coordinator of {both['both'] + len(both['coordinator_only'])}"
-        lines += [f"  only members tell of generation {generation} of {group}" for group, generation in both["members_only"]]
-        lines += [f"  only the coordinator tells of generation {generation} of {group}" for group, generation in both["coordinator_only"]]
+        lines += [f"  only members report generation {generation} of {group}" for group, generation in both["members_only"]]
+        lines += [f"  only the coordinator reports generation {generation} of {group}" for group, generation in both["coordinator_only"]]
     lines.append(f"{summary['end']}; trace and {SUMMARY}: groupproof trace check takes the folder of either side")
     return lines
 

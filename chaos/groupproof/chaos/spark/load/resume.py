@@ -101,7 +101,7 @@ def _resumed(folder: Place, value: Mapping[str, Any], order: LoadOrder) -> float
     there, here = value["order"], msgspec.json.decode(msgspec.json.encode(order))
     if differing := [name for name in here if there.get(name) != here[name]]:
         text = ", ".join(f"{name} {there.get(name)} there and {here[name]} here" for name in differing)
-        raise WrongUsage(f"{folder.label} holds another load ({text}); choose another --output, or say the same to go on with it")
+        raise WrongUsage(f"{folder.label} holds another load ({text}); choose another --output, or use the same options to continue it")
     if not value["sittings"]:
         return 0.0
     last = value["sittings"][-1]

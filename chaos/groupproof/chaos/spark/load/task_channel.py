@@ -71,7 +71,7 @@ class Channel:
             while not line.endswith(b"\n"):
                 some = self._socket.recv(4096)
                 if not some:
-                    raise TaskDismissal("the driver let this task go before it began")
+                    raise TaskDismissal("the driver dismissed this task before it began")
                 line += some
         except OSError as error:
             raise TaskDismissal(f"the driver never began: {error}") from error

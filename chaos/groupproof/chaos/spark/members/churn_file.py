@@ -70,7 +70,7 @@ def read_churn(name: str, text: str) -> Churn:
     _fields("the head", value, _HEAD, needs=("title", "phase"))
     phases = tuple(_phase(f"phase {number}", table) for number, table in enumerate(_tables(value, "phase"), 1))
     if not any(phase.action is Action.START for phase in phases):
-        raise BadChurn('nobody is ever started: a phase needs action = "start"')
+        raise BadChurn('no member is ever started: a phase needs action = "start"')
     return Churn(
         name=name,
         title=str(value["title"]),

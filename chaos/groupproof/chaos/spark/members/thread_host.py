@@ -20,7 +20,7 @@ from groupproof.protocol.vocabulary import TopicPartition
 __all__ = ["UNPLAYABLE", "ThreadHost"]
 
 UNPLAYABLE: Final = frozenset({Action.FREEZE})
-"""A library's thread cannot be frozen alone."""
+"""A single thread of a library cannot be frozen."""
 
 _POLL_S: Final = 0.2
 _STACK_BYTES: Final = 1 << 20

@@ -39,17 +39,22 @@ _FOLLOWING_TASKS: Final = "2"
 @click.argument("sources", metavar="HOST:PORT[,…]|DIR...", nargs=-1, required=True)
 @click.option(
     "--properties", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
-    help="How to reach the cluster (TLS, SASL), as Kafka's own clients have it.",
+    help="The client.properties to connect to the cluster (TLS, SASL), as for Kafka's own clients.",
 )  # fmt: skip
 @click.option(
-    "--output", type=click.Path(path_type=Path), metavar="DIR", default=Path("reports", "history"), show_default=True, help="Where results go."
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    default=Path("reports", "history"),
+    show_default=True,
+    help="The folder for the results.",
 )
-@click.option("--follow", is_flag=True, help="Follow the topic as it grows, and say storms and flapping members as they come; Ctrl-C ends it.")
-@click.option("--for", "span_s", type=span_of, metavar="SPAN", help="With --follow: end after so long.")
-@click.option("--admin", is_flag=True, help="Ask a broker for the session timeout of the consumer protocol, too (DescribeConfigs).")
+@click.option("--follow", is_flag=True, help="Follow the topic as it grows, and print storms and flapping members at once; Ctrl-C ends it.")
+@click.option("--for", "span_s", type=span_of, metavar="SPAN", help="With --follow: end after this time.")
+@click.option("--admin", is_flag=True, help="Also ask a broker for the session timeout of the consumer protocol (DescribeConfigs).")
 @click.option(
     "--source", "reader", type=click.Choice(["wire", "spark"]), default="wire", show_default=True,
-    help="Who reads the topic of a cluster: groupproof's own wire, or Spark's Kafka source, in several tasks at once; that asks for a group's coordinator and offsets, too.",
+    help="How the topic of a cluster is read: by groupproof's own wire code, or by Spark's Kafka source, in several tasks at once. Spark's source also asks for a group's coordinator and offsets.",
 )  # fmt: skip
 @click.option("--master", "cluster", default="local[*]", show_default=True, metavar="URL", help="Where Spark runs.")
 @click.option("--conf", "confs", type=conf_of, metavar="spark.NAME=VALUE", multiple=True, help="A setting of Spark; repeatable.")

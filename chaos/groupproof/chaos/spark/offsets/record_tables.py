@@ -85,7 +85,7 @@ def check_reader(records: Path, *, is_spark: bool) -> None:
     """Raise `WrongUsage` where the other reader kept the records: each knows only its own files."""
     by_spark = (records / SINK_LOG).is_dir()
     if by_spark is not is_spark and any(records.glob("*/*.parquet")):
-        raise WrongUsage(f"{records} was kept with --source {'spark' if by_spark else 'wire'}; go on with that, or name another --output")
+        raise WrongUsage(f"{records} was kept with --source {'spark' if by_spark else 'wire'}; continue with that source, or choose another --output")
 
 
 def feed_source(spark: SparkSession, folder: Path, *, files_at_once: int = _FILES_AT_ONCE) -> DataFrame:

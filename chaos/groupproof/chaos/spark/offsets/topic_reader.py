@@ -143,7 +143,7 @@ class FollowedTopic:
 def _check(partition: int, read: int, end: int) -> None:
     if read > end:
         raise WrongUsage(
-            f"partition {partition} of {TOPIC} was read up to offset {read}, and ends at {end} now: this is another cluster, or its topic was made anew; name another --output"
+            f"partition {partition} of {TOPIC} was read up to offset {read}, and ends at {end} now: this is another cluster, or its topic was created again; choose another --output"
         )
 
 

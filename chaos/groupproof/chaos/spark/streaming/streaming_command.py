@@ -29,24 +29,30 @@ _NOT_AS_EXPECTED: Final = 1
 @click.command(name="spark", short_help="Spark's own Kafka source before a coordinator: who read what.")
 @click.argument("names", nargs=-1, metavar="[SCENARIO|GLOB|all]...")
 @click.option(
-    "--coordinator", default="groupproof", show_default=True, metavar="SUBJECT|HOST:PORT", help="What it reads from, as for `certify coordinator`."
+    "--coordinator",
+    default="groupproof",
+    show_default=True,
+    metavar="SUBJECT|HOST:PORT",
+    help="The coordinator that it reads from, as in `certify coordinator`.",
 )
 @click.option(
     "--properties",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="How to reach brokers that are there: client.properties.",
+    help="The client.properties to connect to running brokers.",
 )
 @click.option("--partitions", type=click.IntRange(2, 64), default=4, show_default=True, metavar="N", help="How many partitions the topic has.")
 @click.option("--rate", type=click.IntRange(1, 10_000), default=5, show_default=True, metavar="R", help="Records for each partition in 0.4 s.")
 @click.option("--fault", "faults", metavar="FILE|WORDS", multiple=True, help="A fault on frames, as for groupproof tap; repeatable.")
 @click.option("--master", "cluster", default="local[*]", show_default=True, metavar="URL", help="Spark's master.")
-@click.option("--profile", metavar="P", default=NEWEST_PROFILE, show_default=True, help="The broker release that the reference coordinator plays.")
-@click.option("--seed", type=seed_of, metavar="N", default="1", show_default=True, help="Of the member ids.")
 @click.option(
-    "--output", type=click.Path(path_type=Path), metavar="DIR", default=Path("reports", "spark"), show_default=True, help="Where the report goes."
+    "--profile", metavar="P", default=NEWEST_PROFILE, show_default=True, help="The broker release whose rules the reference coordinator uses."
 )
-@click.option("--list", "lists", is_flag=True, help="List the scenarios, and do nothing.")
+@click.option("--seed", type=seed_of, metavar="N", default="1", show_default=True, help="The seed of the member ids.")
+@click.option(
+    "--output", type=click.Path(path_type=Path), metavar="DIR", default=Path("reports", "spark"), show_default=True, help="The folder for the report."
+)
+@click.option("--list", "lists", is_flag=True, help="List the scenarios, and do nothing else.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on stdout, and nothing else there.")
 def command(*, names: tuple[str, ...], lists: bool, as_json: bool, **options: Any) -> int:
     """Run streaming queries on Spark's Kafka source, have things happen to them, and tell who read what.

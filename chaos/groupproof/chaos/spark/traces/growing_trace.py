@@ -68,7 +68,7 @@ class Growing:
             return
         first, last = start.get(str(file), 0), end.get(str(file), 0)
         if last > file.stat().st_size:
-            raise WrongUsage(f"{file} has become shorter since it was last looked at: it is another trace now")
+            raise WrongUsage(f"{file} has become shorter since the last read: it is another trace now")
         for at in range(first, last, PIECE_BYTES):
             yield Piece(str(file), str(self._path), at, min(at + PIECE_BYTES, last))
 

@@ -115,13 +115,13 @@ class Place:
                     yield from from_batch(batch)
 
     def _info(self) -> Any:
-        assert self.files is not None, "it is asked elsewhere alone"
+        assert self.files is not None, "it is called only for a folder that pyarrow reads"
         return self.files.get_file_info(self.path)
 
     def _below(self, *, recursive: bool) -> list[Any]:
         from pyarrow import fs
 
-        assert self.files is not None, "it is asked elsewhere alone"
+        assert self.files is not None, "it is called only for a folder that pyarrow reads"
         return list(self.files.get_file_info(fs.FileSelector(self.path, recursive=recursive, allow_not_found=True)))
 
     def _parquet(self) -> list[Any]:
@@ -160,7 +160,7 @@ class Place:
         self._put(buffer.getvalue())
 
     def _put(self, content: bytes) -> None:
-        assert self.files is not None, "it is asked elsewhere alone"
+        assert self.files is not None, "it is called only for a folder that pyarrow reads"
         is_of_objects = self.files.type_name in ("s3", "gcs")  # an incomplete object is invisible there
         folder, _, name = self.path.rpartition("/")
         unfinished = self.path if is_of_objects else f"{folder}/.{name}.part"

@@ -156,7 +156,7 @@ def java_release() -> str:
     text = described.read_text("utf-8", "replace") if described.is_file() else run([str(java), "-version"]).stderr
     found = re.search(r'(?:JAVA_VERSION=|version )"(\d+(?:\.\d+)*)', text)
     if found is None:
-        raise ProvisionError(f"{java} does not tell its version: {JDK_HINT}")
+        raise ProvisionError(f"{java} does not print its version: {JDK_HINT}")
     return found[1]
 
 

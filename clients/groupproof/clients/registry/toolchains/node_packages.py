@@ -156,5 +156,5 @@ def _release_of_node() -> str:
     printed = run([NODE.required(), "--version"]).stdout
     found = re.search(r"v(\d+\.\d+\.\d+)", printed)
     if found is None:
-        raise ProvisionError(f"node does not tell its version: {NODE.remedy}")
+        raise ProvisionError(f"node does not print its version: {NODE.remedy}")
     return found[1]

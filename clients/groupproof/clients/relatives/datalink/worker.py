@@ -346,7 +346,7 @@ class Worker:
     def _resolve(self, now_ms: int) -> None:
         """Apply the assignment, or join again if it failed or was made from other configurations (WTASK-06, WTASK-07)."""
         assigned = self.assigned
-        assert assigned is not None, "there is an assignment to go by"
+        assert assigned is not None, "there is an assignment"
         self._stage = Stage.IDLE
         if self._was_reset or assigned.has_failed or assigned.config_version != self._tasks.configs.version:
             self._rejoins = True
@@ -358,7 +358,7 @@ class Worker:
 
     def _start_tasks(self, now_ms: int, *, gave_away: bool) -> None:
         """Start the assigned tasks that do not run (WORKER-17). While a hand-over is under way, every worker joins again at once."""
-        assert self.assigned is not None, "there is an assignment to go by"
+        assert self.assigned is not None, "there is an assignment"
         self._stage = Stage.IDLE
         if not self._was_reset:  # otherwise a heartbeat's answer has made the assignment void
             self._tasks.restart_changed()

@@ -101,7 +101,7 @@ def _answer_join(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     """Name no leader: no member computes an assignment (CGG-26, CGG-27)."""
     member = event.consumer
     assert event.arrival is not None, "a JoinGroup arrives"
-    assert member.classic is not None, "who joins by a JoinGroup is classic"
+    assert member.classic is not None, "a member that joins with a JoinGroup is classic"
     engine.reply(
         event.arrival.token,
         JoinGroupResponse(

@@ -61,7 +61,7 @@ def _assignment(assigned: Assigned) -> ConsumerAssignment:
 
 def _classic_share(event: Event) -> SyncGroupResponse:
     """Repeat the request's protocol (`classicGroupSyncToConsumerGroup`)."""
-    assert event.assignment is not None, "an effect of the row wrote the share down"
+    assert event.assignment is not None, "an effect of the row stored the assignment"
     return SyncGroupResponse(
         protocol_type=event.sync.protocol_type, protocol_name=event.sync.protocol_name, assignment=event.assignment[event.member_id]
     )

@@ -222,7 +222,7 @@ def _order_resolution(engine: EffectContext, event: ConsumerGroupEvent) -> None:
         return
     resolution = TimerKey(ConsumerEvent.REGEX_RESOLUTION, event.group_id)
     if engine.timers.due_of(resolution) is None:
-        assert event.arrival is not None, "a request has them resolved"
+        assert event.arrival is not None, "a request asks for the resolution"
         group.resolver = event.arrival.client_id  # the topics that this client may see count for all members (CGX-31)
         engine.timers.arm(resolution, event.now_ms)
 
@@ -265,7 +265,7 @@ def _leave_for_now(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     """Keep the slot until the session ends, which runs from the last heartbeat (CGS-12, CGS-27)."""
     group = group_of(event)
     member = group.holder_of(event.instance_id)
-    assert member is not None, "who leaves for now has an instance id"
+    assert member is not None, "a member that leaves with epoch -2 has an instance id"
     group.free_pending(member)
     member.epoch = AWAY
     group.note_progress(member)

@@ -71,7 +71,7 @@ class ConsumerGroupEvent(_Views, Event):
     @property
     def consumer(self) -> ConsumerMember:
         """Return the member whose heartbeat is processed."""
-        assert self.beating is not None, "the first step of a heartbeat takes the member up"
+        assert self.beating is not None, "the first step of a heartbeat sets the member"
         return self.beating
 
 

@@ -38,7 +38,7 @@ def take_up(engine: EffectContext, event: ConsumerGroupEvent) -> None:
 
 def new_member_id(engine: EffectContext, event: Event) -> str:
     """Return an id as the coordinator makes it: a UUID without the client id as a prefix."""
-    assert event.arrival is not None, "who is given an id has asked for something"
+    assert event.arrival is not None, "a member that gets an id has sent a request"
     return engine.choices.member_id("", event.arrival).lstrip("-")
 
 

@@ -78,7 +78,7 @@ def _consumer_group_of(classic: Group, topics: TopicsImage, now_ms: int, *, epoc
 def _add_classic(group: ConsumerGroup, member: Member, protocol_name: str | None, topics: TopicsImage) -> None:
     subscription, assignment = subscription_of(member.metadata(protocol_name)), assignment_of(member)
     assert subscription is not None, "rows before this one let no other subscription through"
-    assert assignment is not None, "nor such an assignment"
+    assert assignment is not None, "rows before this one let no other assignment through"
     share = partitions_by_id(assignment.partitions, topics)
     group.add(ConsumerMember(
         member_id=member.member_id, instance_id=member.group_instance_id, rack_id=subscription.rack or None, client_id=member.client_id,

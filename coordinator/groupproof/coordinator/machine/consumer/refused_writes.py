@@ -42,7 +42,7 @@ def apply_unless_refused(engine: Engine, event: ConsumerGroupEvent) -> None:
         error, requirement = event.refusal, "CGL-15"
     del engine.out[before:]
     _undo(engine, event, group, written)
-    assert event.arrival is not None, "a heartbeat was sent by somebody"
+    assert event.arrival is not None, "a heartbeat has a sender"
     engine.out.append(AppliedRow(event.arrival.token, event.group_id, f"{event.kind.value}/refused-write", requirement, event.member_id))
     engine.reply(event.arrival.token, error_answer(event, error, engine.fields))
 

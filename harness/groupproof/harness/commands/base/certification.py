@@ -70,7 +70,7 @@ class Certification:
             return None
         baseline = Baseline.of(read_report(path), str(path))
         if baseline.side != self.side:
-            raise WrongUsage(f"{path} is the report of a {baseline.side}, and tells nothing of a {self.side}; name one of the same side")
+            raise WrongUsage(f"{path} is the report of a {baseline.side}, and has nothing about a {self.side}; name one of the same side")
         return baseline
 
     def _share(self) -> Sequence[Case]:

@@ -35,7 +35,7 @@ class ProgramCommand(click.Command):
             ctx.meta[_PROGRAM] = tuple(args[at + 1 :])
             args = args[:at]
             if not ctx.meta[_PROGRAM]:
-                raise click.UsageError("nothing stands behind --; write the program's command line there", ctx)
+                raise click.UsageError("there is nothing after --; write the program's command line there", ctx)
         return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
@@ -110,40 +110,40 @@ def common_options(*, profile: str, jobs: str, subject: str) -> tuple[Option, ..
     """Return the options of all commands that run cases; `profile` and `jobs` describe these two, and `subject` what the expectations ship with."""
     return (
         click.option("--profile", metavar="P", help=profile),
-        click.option("--only", metavar="PATTERN", multiple=True, help="Take cases by case or requirement id, prefix or glob; repeatable."),
-        click.option("--skip", metavar="PATTERN", multiple=True, help="Leave cases out, by the same; repeatable."),
-        click.option("--level", type=click.Choice(["must", "should", "info"]), default="info", show_default=True, help="The mildest level to take."),
+        click.option("--only", metavar="PATTERN", multiple=True, help="Select cases by case or requirement id, prefix or glob; repeatable."),
+        click.option("--skip", metavar="PATTERN", multiple=True, help="Exclude cases, in the same way; repeatable."),
+        click.option("--level", type=click.Choice(["must", "should", "info"]), default="info", show_default=True, help="The lowest level to include."),
         click.option("--seed", type=seed_of, metavar="N", default="1", show_default=True, help="The same seed gives the same schedule."),
         click.option("--jobs", type=click.IntRange(min=1), metavar="N", help=f"How many cases run side by side.  [default: {jobs}]"),
-        click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="The longest a case's steps may take.  [default: 120]"),
+        click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="The maximum time for the steps of a case.  [default: 120]"),
         click.option("--expect", type=click.Path(path_type=Path), metavar="FILE", multiple=True,
-                     help=f"Known failures; repeatable; in place of those that ship with a registered {subject}."),
-        click.option("--fail-on", type=_causes, default="", metavar="CAUSES", help="non-strict, unclean, or both, separated by a comma: they fail the run too."),
+                     help=f"A file of known failures; repeatable. It replaces the file that ships with a registered {subject}."),
+        click.option("--fail-on", type=_causes, default="", metavar="CAUSES", help="non-strict, unclean, or both, separated by a comma: these also fail the run."),
         click.option("--baseline", type=click.Path(path_type=Path), metavar="REPORT",
-                     help="An earlier report.json: what it has already fails nothing; a case that moved off OK, came to fail, or vanished fails the run."),
+                     help="An earlier report.json: its failures do not fail the run. A case that is no longer OK, fails newly, or is missing fails the run."),
         click.option("--shard", type=_share, metavar="K/N", help="Run the K-th of N parts, of about the same length; groupproof report joins them."),
-        click.option("--durations", type=click.Path(path_type=Path), metavar="REPORT", help="By whose durations to part.  [default: those that ship]"),
-        click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Where the report goes.  [default: reports/NAME-RELEASE]"),
+        click.option("--durations", type=click.Path(path_type=Path), metavar="REPORT", help="The report whose durations divide the cases.  [default: the durations that ship]"),
+        click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="The folder for the report.  [default: reports/NAME-RELEASE]"),
         click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on stdout, and nothing else there."),
     )  # fmt: skip
 
 
 SET: Option = click.option(
     "--set", "by_hand", metavar="NAME=VALUE", multiple=True,
-    help="A setting that HOST:PORT has, such as group.max.size=100, where it does not tell its settings itself; repeatable. The reference takes it on.",
+    help="A setting of HOST:PORT, such as group.max.size=100, if the broker does not report its settings; repeatable. The reference uses it too.",
 )  # fmt: skip
 
 _BUNDLED: tuple[Option, ...] = (
-    click.option("--bundle", type=click.Path(path_type=Path), metavar="FILE", help="Write a certificate too, such as out.tar.zst, for groupproof verify."),
-    click.option("--sign", type=click.Path(path_type=Path), metavar="KEY", help="Sign the certificate with this SSH key, or its .pub where ssh-agent holds it."),
+    click.option("--bundle", type=click.Path(path_type=Path), metavar="FILE", help="Also write a certificate, such as out.tar.zst, for groupproof verify."),
+    click.option("--sign", type=click.Path(path_type=Path), metavar="KEY", help="Sign the certificate with this SSH key, or with its .pub if ssh-agent has the key."),
 )  # fmt: skip
 
 _OF_CLIENTS: tuple[Option, ...] = (
     *common_options(
         profile=f"The broker release that the reference coordinator plays.  [default: {NEWEST_PROFILE}, or the newest that the client speaks to]", jobs="by the client's weight", subject="client"
     ),
-    click.option("--shim-level", type=click.Choice(["0", "1"]), help="How a program is spoken to: 0 by the options and events of Kafka's VerifiableConsumer, 1 by the shim contract.  [default: 1]"),
-    click.option("--hold", metavar="CASE", help="Run this case alone, print the shim's command line, stop the timers and wait for a person with a debugger."),
+    click.option("--shim-level", type=click.Choice(["0", "1"]), help="The shim level of a program: 0 is the options and events of Kafka's VerifiableConsumer, 1 is the shim contract.  [default: 1]"),
+    click.option("--hold", metavar="CASE", help="Run only this case, print the shim's command line, stop the timers and wait for a debugger."),
     click.option("--bind", default="127.0.0.1", show_default=True, metavar="HOST", help="Where the coordinators listen."),
     click.option("--advertise", metavar="HOST", help="The host that clients connect to, when that differs (containers)."),
     *_BUNDLED,
@@ -154,10 +154,10 @@ _OF_COORDINATORS: tuple[Option, ...] = (
         profile="The broker release by whose rules it is judged.  [default: the subject's own, of HOST:PORT the one that its ApiVersions are most like]",
         jobs="64", subject="coordinator",
     ),
-    click.option("--properties", type=click.Path(path_type=Path), metavar="FILE", help="How to reach HOST:PORT (TLS, SASL), in the form of Kafka's own clients."),
-    click.option("--group-prefix", default="groupproof-", show_default=True, metavar="P", help="How the names of all groups and topics begin that are made."),
+    click.option("--properties", type=click.Path(path_type=Path), metavar="FILE", help="The client.properties to connect to HOST:PORT (TLS, SASL), as for Kafka's own clients."),
+    click.option("--group-prefix", default="groupproof-", show_default=True, metavar="P", help="The prefix of all groups and topics that are created."),
     SET,
-    click.option("--variant", metavar="NAME", hidden=True, help="Plant a bug, or another legal behaviour, in the reference coordinator."),
+    click.option("--variant", metavar="NAME", hidden=True, help="Put a planted bug, or a legal variant, into the reference coordinator."),
     *_BUNDLED,
 )  # fmt: skip
 
@@ -192,7 +192,7 @@ def _own_catalogue(ctx: click.Context, parameter: click.Parameter, value: str | 
 
     if value not in (None, release()):
         raise click.UsageError(
-            f"this kit carries the catalogue of {release()} alone, not {value}; install groupproof {value} to judge by that one", ctx
+            f"this kit has only the catalogue of {release()} alone, not {value}; install groupproof {value} to judge by that one", ctx
         )
 
 
@@ -203,7 +203,7 @@ def _hidden(refused: Mapping[str, tuple[str, str]]) -> Iterator[Option]:
     yield click.option(
         "--faults", type=faults, default="frames", show_default=True, expose_value=False, callback=_only_frames, help="How faults are injected."
     )
-    yield click.option("--catalogue", metavar="VERSION", expose_value=False, callback=_own_catalogue, help="Insist on the rules of this release.")
+    yield click.option("--catalogue", metavar="VERSION", expose_value=False, callback=_own_catalogue, help="Require the rules of this release.")
 
 
 def run_options(command: Command) -> Command:

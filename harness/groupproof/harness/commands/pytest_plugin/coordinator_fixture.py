@@ -59,7 +59,7 @@ class GroupproofFault:
         """Return the place in the trace after its last effect, for `since`; raise `ValueError` before the first."""
         strikes = [obs.seq for obs in self._coordinator.trace if obs.fault == self.name and obs.detail == "delivered"]
         if not strikes:
-            raise ValueError(f"fault {self.name} has not taken effect, so that nothing came after it yet: wait() for it first")
+            raise ValueError(f"fault {self.name} has not taken effect, so nothing came after it yet: wait() for it first")
         return strikes[-1] + 1
 
     def release(self) -> None:
@@ -141,7 +141,7 @@ class GroupproofCoordinator:
 
     def _put_in(self, action: Action, api: str, direction: str, may_miss: bool, where: Where) -> GroupproofFault:  # noqa: FBT001  handed on from keywords
         if unknown := set(where) - set(Where.__annotations__):
-            raise TypeError(f"a frame is not chosen by {', '.join(sorted(unknown))}{nearest(min(unknown), Where.__annotations__)}")
+            raise TypeError(f"a frame cannot be selected by {', '.join(sorted(unknown))}{nearest(min(unknown), Where.__annotations__)}")
         title = api_meant(api)
         fault = GroupproofFault(self, f"{action.kind} {title} {next(self._numbers)}", may_miss=may_miss)
         armed = Fault(name=fault.name, selector=Selector(api=title, direction=direction, **where), action=action)
@@ -224,7 +224,7 @@ class GroupproofCoordinator:
         finally:
             stop()
         if len(found) < count:
-            raise AssertionError(f"{complaint} within {within_s:g} s; the last that was seen:\n{self.trace.tail()}")
+            raise AssertionError(f"{complaint} within {within_s:g} s; the last observations:\n{self.trace.tail()}")
         return found[count - 1]
 
 
@@ -236,7 +236,7 @@ def served(marks: Sequence[Mapping[str, Any]], positional: Sequence[object] = ()
         wanted |= mark
     names = (*_SERVED, _GROUP)
     if positional:
-        raise TypeError(f"the marker groupproof takes keywords alone: {', '.join(names)}")
+        raise TypeError(f"the marker groupproof takes only keywords: {', '.join(names)}")
     if unknown := sorted(set(wanted) - set(names)):
         raise TypeError(f"the marker groupproof takes no {unknown[0]}{nearest(unknown[0], names)}")
     group = str(wanted.pop(_GROUP, "g"))
@@ -249,6 +249,4 @@ def served(marks: Sequence[Mapping[str, Any]], positional: Sequence[object] = ()
     finally:
         server.close()
     if missed:
-        raise AssertionError(
-            f"never took effect, so that what it was for was not tested: {', '.join(missed)} (say may_miss=True where that is right)"
-        )
+        raise AssertionError(f"never took effect, so the test did not use it: {', '.join(missed)} (set may_miss=True if that is intended)")

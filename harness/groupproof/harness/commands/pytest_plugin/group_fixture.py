@@ -109,7 +109,7 @@ class GroupproofMember:
 
     async def _step(self, within_s: float) -> Observation:
         if not self._holds:
-            raise RuntimeError(f"{self.name} goes by itself; add it with stepping=True")
+            raise RuntimeError(f"{self.name} runs by itself; add it with stepping=True")
         self._steps += 1
         held = await self._coordinator.observed(self._is_held, self._steps, 0, within_s, f"the next request of {self.name} did not come")
         self._coordinator.cluster.release(held.fault)
@@ -239,7 +239,7 @@ class GroupproofGroup:
                 "" if members is None else f" with {members} members" if isinstance(members, int) else f" with {', '.join(sorted(_names(members)))}"
             )
             tail = self.coordinator.trace.tail()
-            raise AssertionError(f"group {self.name!r} was not Stable{wanted} within {within_s:g} s: {now}; the last that was seen:\n{tail}")
+            raise AssertionError(f"group {self.name!r} was not Stable{wanted} within {within_s:g} s: {now}; the last observations:\n{tail}")
 
         return settled
 

@@ -117,7 +117,7 @@ class ServerThread:
     def done(self, do: Callable[[], Awaitable[_Got]], instead: str) -> _Got:
         """Wait for a coroutine in a synchronous test; raise `RuntimeError` inside a loop, which would be blocked meanwhile."""
         if _loop() is not None:
-            raise RuntimeError(f"this would stop the {_loop()} loop that the test runs in, and its clients with it: await {instead} in its place")
+            raise RuntimeError(f"this would stop the {_loop()} loop that the test runs in, and its clients with it: await {instead} instead")
         return self.submit(do).result()
 
     async def awaited(self, do: Callable[[], Awaitable[_Got]]) -> _Got:

@@ -73,7 +73,7 @@ class GroupproofTrace(Sequence[Observation]):
         results = judge_live(list(self))
         judged = [result for result in results if group is None or any(obs.group == group for obs in result.plays[0].trace)]
         if not judged:
-            raise AssertionError(f"nobody has spoken of {'a group' if group is None else f'group {group!r}'}, so that there is nothing to judge")
+            raise AssertionError(f"the trace has nothing about {'a group' if group is None else f'group {group!r}'}, so there is nothing to judge")
         for item in judged:
             _check(item, goodbye=goodbye)
 

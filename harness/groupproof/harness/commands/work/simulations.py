@@ -41,7 +41,7 @@ _TRACED_MS_MAX = 3_600_000
 def one(simulation: Simulation, plan: Schedule | None, output: Path | None, *, as_json: bool) -> int:
     """Run once, by `plan` if there is one, and print the outcome; with `output` write the schedule, the trace and a picture there."""
     if output is not None and simulation.duration_ms > _TRACED_MS_MAX:
-        raise click.UsageError("--output keeps every frame, of an hour at most; choose a shorter --duration")
+        raise click.UsageError("--output stores every frame, for at most one hour; choose a shorter --duration")
     began = time.process_time()
     if output is None:
         outcome = Run(simulation, plan).go()
@@ -192,7 +192,7 @@ def _kept(runs: Iterator[Outcome], folder: Path | None) -> Iterator[Outcome]:
         raise missing_arrow(error) from error
     except OSError as error:
         raise BrokenEnvironment(
-            f"{folder} can't be written: {error.strerror or error}; pieces that are there are whole: make room, and say the same again to go on"
+            f"{folder} can't be written: {error.strerror or error}; the files there are complete: free some space, and run the same command again to continue"
         ) from error
 
 

@@ -84,7 +84,7 @@ def read_files(paths: Sequence[Path], watch: TopicWatch, record: Listener | None
         if file not in segments:
             _follow_trace(file, watch)
     if not watch.history.groups and not watch.tally.read:
-        raise WrongUsage(f"{', '.join(map(str, paths))} tells of no group: neither a segment of __consumer_offsets nor a recorded one")
+        raise WrongUsage(f"{', '.join(map(str, paths))} has no group: it is neither a segment of __consumer_offsets nor a recorded one")
 
 
 def _files_in(path: Path) -> list[Path]:

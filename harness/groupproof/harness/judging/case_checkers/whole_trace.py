@@ -21,6 +21,6 @@ def folded(ev: Evidence, *makers: Callable[[], Checker]) -> Iterator[Finding]:
     for make, found in zip(makers, CheckerSet(makers).by_checker(ev.sent), strict=True):
         for finding in found:
             assert make not in SPEAKS_OF or finding.requirement in SPEAKS_OF[make], (
-                f"checkers.requirements does not know that {make} speaks of {finding.requirement}"
+                f"checkers.requirements does not know that {make} makes findings for {finding.requirement}"
             )
             yield finding

@@ -82,7 +82,7 @@ SORTED: Final[dict[Cause, CauseText]] = {
     Cause.NEW_MEMBER: CauseText(_C, Kind.NEW, "{member} is new and joined"),
     Cause.RETURNED: CauseText(_C, Kind.NEW, "{member} came back under a new id after the group had lost it"),
     Cause.HEARTBEAT_TIMEOUT: CauseText(_C, Kind.LOST, "no heartbeat of {member} came within its session timeout"),
-    Cause.POLL_INTERVAL: CauseText(_C, Kind.LOST, "{member} did not poll within max.poll.interval.ms and left by itself"),
+    Cause.POLL_INTERVAL: CauseText(_C, Kind.LOST, "{member} did not poll within max.poll.interval.ms and left"),
     Cause.CLOSED: CauseText(_C, Kind.LOST, "{member} was closed, or unsubscribed, and left"),
     Cause.LEFT: CauseText(_C, Kind.LOST, "{member} left: closed, or over its max.poll.interval.ms"),
     Cause.ADMIN_REMOVAL: CauseText(_C, Kind.LOST, "{member} was removed by an administrator"),
@@ -98,7 +98,7 @@ SORTED: Final[dict[Cause, CauseText]] = {
     Cause.OVER_CAPACITY: CauseText(Branch.COORDINATOR, None, "the coordinator loaded more members than group.max.size allows"),
     Cause.NOT_STORED: CauseText(Branch.COORDINATOR, None, "the coordinator could not store the assignment"),
     Cause.FORCED: CauseText(Branch.COORDINATOR, None, "an operator forced it"),
-    Cause.UNTOLD: CauseText(_C, None, "a member joined anew, left, or changed: this log does not tell which"),
+    Cause.UNTOLD: CauseText(_C, None, "a member joined, left, or changed: this log does not say which"),
 }
 
 WORDS_OF_CONSUMERS: Final[dict[Cause, str]] = {

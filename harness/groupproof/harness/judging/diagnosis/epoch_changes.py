@@ -27,7 +27,7 @@ _NOTICED_MS: Final = 6_000.0
 _SILENT_BEATS: Final = 4
 _FENCED: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH})
 _NEAR: Final = 0.9
-_NOT_LOGGED: Final = "a broker's log does not tell"
+_NOT_LOGGED: Final = "a broker's log does not say"
 _WAITED_MS: Final = 1_000.0
 _EVENTS: Final = {
     "consumer-joined": Cause.NEW_MEMBER, "consumer-left": Cause.LEFT, "consumer-expired": Cause.HEARTBEAT_TIMEOUT,
@@ -183,7 +183,7 @@ class ConsumerGroup:
         now.members = tuple(member.name for member in self._members.values())
         if now.sync_ms is not None and now.sync_ms >= _WAITED_MS:
             now.awaited_to_sync.append(
-                AwaitedMember(member=last.name, ms=now.sync_ms, why="the last to come to the epoch; the others went on meanwhile")
+                AwaitedMember(member=last.name, ms=now.sync_ms, why="the last to reach the epoch; the others continued meanwhile")
             )
 
     # Changes and epochs

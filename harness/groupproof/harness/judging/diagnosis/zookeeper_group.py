@@ -116,7 +116,7 @@ def tell_waves(waves: Iterable[Wave]) -> list[str]:
             f"{'':13}{len(wave.members)} members rebalanced, each by itself, in {wave.attempts} attempts, {wave.conflicts} in conflict; {took}"
         )
         if wave.failures:
-            lines.append(f"{'':13}given up by {', '.join(wave.failures)} after the retries (rebalance.max.retries): nobody tells the others")
+            lines.append(f"{'':13}given up by {', '.join(wave.failures)} after the retries (rebalance.max.retries): the others are not notified")
         if wave.unowned:
             lines.append(f"{'':13}left without an owner until the next watch fires: {', '.join(wave.unowned)}")
     return lines

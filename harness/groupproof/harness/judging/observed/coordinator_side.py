@@ -109,7 +109,7 @@ def _joins(obs: Observation) -> bool:
 
 def _unknown(group: str, upstream: Mapping[str, Any] | None) -> str:
     if upstream is None:
-        return "the trace does not tell what the upstream is"
+        return "the trace does not say what the upstream is"
     if upstream["groups"] is None or upstream["settings"] is None:
         return str(upstream["untold"])
     return "the group was there before the tap" if group in upstream["groups"] else ""

@@ -266,7 +266,7 @@ def _by_releases(
 def _of_release(replay: ReplayResult, release: str, requirement: str = "") -> Finding:
     """Return the finding of a divergence that agrees with another release: INFORMATIONAL by the requirement that leaves it open, else NON_STRICT
     at worst."""
-    assert replay.divergence is not None, "there is something that differs"
+    assert replay.divergence is not None, "there is a divergence"
     finding = finding_of(replay.divergence, replay)
     verdict = Verdict.INFORMATIONAL if requirement or finding.verdict is Verdict.INFORMATIONAL else Verdict.NON_STRICT
     return replace(finding, verdict=verdict, requirement=requirement or finding.requirement, observed=f"{finding.observed} As {release} does.")

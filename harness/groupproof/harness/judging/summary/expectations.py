@@ -171,8 +171,8 @@ def _refuse_what_is_no_failure(data: dict[str, Any], file: str) -> None:
         verdict = entry.get("verdict") if isinstance(entry, dict) else None
         if verdict in _UNDECIDED:
             raise WrongUsage(
-                f"{file}, entry {number} ({entry.get('case')}): {verdict} can't be excused, for it is no failure that could be known; only FAILED and "
-                "NON_STRICT can: take the entry out"
+                f"{file}, entry {number} ({entry.get('case')}): {verdict} can't be excused, because it is not a failure; only FAILED and "
+                "NON_STRICT can be: remove the entry"
             )
 
 

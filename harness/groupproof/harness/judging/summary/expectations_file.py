@@ -71,7 +71,7 @@ def update(file: Path, report: Mapping[str, Any], reading: KnownReason) -> Updat
     # The comment at the beginning of the file is about the whole file.
     starts = [match.start() or match.end() - len(_HEAD) for match in _ENTRY.finditer(text)]
     if len(starts) != len(failures):
-        raise WrongUsage(f"{file} writes its entries in another way than [[known]] tables; update it by hand")
+        raise WrongUsage(f"{file} has entries that are not [[known]] tables; update it by hand")
     cases = [case for case in report["cases"] if not case["preview"]]
     blocks, changes = [text[: starts[0]] if starts else text], []
     for entry, (start, end) in zip(failures, pairwise([*starts, len(text)]), strict=True):

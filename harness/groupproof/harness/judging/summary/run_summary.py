@@ -177,7 +177,7 @@ class RunSummary:
         for ended in (name for result in self.results for name in result.ruling.shared_ends):
             ways.setdefault(ended.partition(": ")[0], []).append(ended)
         runs = ((f"{len(ends)} runs" if len(ends) > 1 else "1 run", ends[0]) for ends in ways.values())
-        return [f"a process of the shim that hosts several cases ended unasked in {often}, had again alone: {ended}" for often, ended in runs]
+        return [f"a process of the shim that hosts several cases ended unasked in {often}, repeated alone: {ended}" for often, ended in runs]
 
     @property
     def dialect(self) -> str:

@@ -29,7 +29,7 @@ def proof_of(finding: Finding) -> str:
         return "came late"
     if finding.grounds is not None and finding.grounds.is_reported:
         return "reported by the application's events"
-    return "never came" if finding.wait is not None else "stood so at the end"
+    return "never came" if finding.wait is not None else "it was so at the end"
 
 
 def deciding(ruling: Ruling) -> Finding | None:
@@ -50,7 +50,7 @@ def _parts(ruling: Ruling) -> Iterator[str]:
     if finding is not None and finding.grounds is not None and finding.grounds.word:
         otherwise = "that held when it was tried" if finding.grounds.is_tried else "where that is wrong the shim is to blame"
         yield f"it rests on the shim's word for {finding.grounds.word}: {otherwise}, see groupproof shim check"
-    yield from (f"had again alone, for at first {blur}" for blur in dict.fromkeys(ruling.blurs))
+    yield from (f"repeated alone, because at first {blur}" for blur in dict.fromkeys(ruling.blurs))
 
 
 def _runs(ruling: Ruling) -> tuple[int, int]:

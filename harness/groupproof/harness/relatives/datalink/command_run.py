@@ -43,7 +43,7 @@ def simulated(
     """Run one seed or several; 1 where a group did not settle."""
     check_reading(reading, options["profile"])
     if unknown := next((kind for kind in kinds if kind not in KINDS), None):
-        raise WrongUsage(f"nothing that happens is called {unknown!r}{nearest(unknown, KINDS)}; there are {', '.join(KINDS)}")
+        raise WrongUsage(f"no kind of fault is called {unknown!r}{nearest(unknown, KINDS)}; there are {', '.join(KINDS)}")
     outcomes = []
     for number in seeds or [seed]:
         happens = drawn(number, kinds=kinds or tuple(KINDS), events=events, every_ms=every_ms, workers=options["workers"])

@@ -27,21 +27,23 @@ group = Group(
 Decorated = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 _SEED = click.option("--seed", type=seed_of, metavar="N", default="1", show_default=True, help="The same seed gives the same run.")
-_TASKS = click.option("--tasks", type=click.IntRange(0, 10_000), default=40, show_default=True, help="How many tasks the group has at first.")
-_ASSIGNOR = click.option("--assignor", type=click.Choice(_ASSIGNORS), default="round-robin", show_default=True, help="How the leader assigns.")
+_TASKS = click.option("--tasks", type=click.IntRange(0, 10_000), default=40, show_default=True, help="How many tasks the group has at the start.")
+_ASSIGNOR = click.option("--assignor", type=click.Choice(_ASSIGNORS), default="round-robin", show_default=True, help="The assignor of the leader.")
 _HAND_OVER = click.option(
     "--hand-over",
     type=click.Choice(_HAND_OVERS),
     default="stop-everything",
     show_default=True,
-    help="What a rebalance stops: everything, or what moves.",
+    help="Which tasks a rebalance stops: all tasks, or only the tasks that move.",
 )
-_FENCES = click.option("--fences", is_flag=True, help="Let a worker whose session is over by its own clock stop its tasks.")
+_FENCES = click.option("--fences", is_flag=True, help="A worker stops its tasks when its session ends by its own clock.")
 _PROFILE = click.option(
     "--profile", type=click.Choice(["datalink", "datalink-dead"]), default="datalink", show_default=True, help="Without or with the Dead state."
 )
 _READING = click.option(
-    "--reading", metavar="NAME", help="Follow the design's text in a point where the code does otherwise; groupproof explain datalink lists them."
+    "--reading",
+    metavar="NAME",
+    help="Follow the text of the design at a point where the code differs; groupproof explain datalink lists these points.",
 )
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON on stdout, and nothing else there.")
 
@@ -62,11 +64,11 @@ def _with(*options: Decorated) -> Decorated:
 @click.command(name="simulate", short_help="Run workers and Managers in virtual time.")
 @_with(_SEED, _workers(8), _TASKS, _ASSIGNOR, _HAND_OVER, _FENCES, _PROFILE, _READING, _JSON)
 @click.option("--seeds", type=seeds_of, metavar="A..B", help="Run each of these seeds instead.")
-@click.option("--events", type=click.IntRange(0, 10_000), default=16, show_default=True, help="How many things happen to the group.")
+@click.option("--events", type=click.IntRange(0, 10_000), default=16, show_default=True, help="The number of faults of the group.")
 @click.option(
-    "--every", "every_ms", type=duration_of, metavar="TIME", default="2m", show_default=True, help="How far apart they are, in virtual time."
+    "--every", "every_ms", type=duration_of, metavar="TIME", default="2m", show_default=True, help="The time between two faults, in virtual time."
 )
-@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="What happens; repeatable.  [default: everything]")
+@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="A kind of fault; repeatable.  [default: all kinds]")
 def simulate(**options: Any) -> int:
     """Let things happen to a group of workers, and see after each whether every task runs exactly once again.
 
@@ -80,9 +82,9 @@ def simulate(**options: Any) -> int:
 @click.command(name="measure", short_help="Compare assignors and hand-overs on the same churn.")
 @_with(_workers(8), _TASKS, _FENCES, _PROFILE, _READING, _JSON)
 @click.option("--seeds", type=seeds_of, metavar="A..B", default="1..10", show_default=True, help="The seeds of the churn.")
-@click.option("--events", type=click.IntRange(1, 10_000), default=24, show_default=True, help="How many things happen for each seed.")
+@click.option("--events", type=click.IntRange(1, 10_000), default=24, show_default=True, help="The number of faults for each seed.")
 @click.option(
-    "--every", "every_ms", type=duration_of, metavar="TIME", default="2m", show_default=True, help="How far apart they are, in virtual time."
+    "--every", "every_ms", type=duration_of, metavar="TIME", default="2m", show_default=True, help="The time between two faults, in virtual time."
 )
 @click.option("--stop", "stop_ms", type=duration_of, metavar="TIME", default="500ms", show_default=True, help="How long a task takes to stop.")
 @click.option(
@@ -92,10 +94,16 @@ def simulate(**options: Any) -> int:
     metavar="TIME",
     default="2s",
     show_default=True,
-    help="How long to start where another worker ran it.",
+    help="How long a task takes to start if another worker ran it before.",
 )
 @click.option(
-    "--warm-start", "warm_ms", type=duration_of, metavar="TIME", default="500ms", show_default=True, help="How long to start where it ran last."
+    "--warm-start",
+    "warm_ms",
+    type=duration_of,
+    metavar="TIME",
+    default="500ms",
+    show_default=True,
+    help="How long a task takes to start if the same worker ran it before.",
 )
 def measure(**options: Any) -> int:
     """Tell how many task-seconds are lost for each thing that happens, by each assignor and hand-over, against what DataLink does now."""
@@ -108,8 +116,8 @@ def measure(**options: Any) -> int:
 @_with(_SEED, _workers(6), _ASSIGNOR, _HAND_OVER, _FENCES, _PROFILE, _READING, _JSON)
 @click.option("--tasks", type=click.IntRange(0, 10_000), default=30, show_default=True, help="How many tasks the group has.")
 @click.option("--seeds", type=seeds_of, metavar="A..B", help="Run each of these seeds instead.")
-@click.option("--real", "is_real", is_flag=True, help="On real ports, by the clock on the wall (40 s).")
-@click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Write the trace and the outcome there.")
+@click.option("--real", "is_real", is_flag=True, help="On real ports, in real time (40 s).")
+@click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="The folder for the trace and the outcome.")
 def switch(**options: Any) -> int:
     """Let workers run tasks, kill the active Manager, and report how long tasks ran twice or not at all until all is well.
 
@@ -126,8 +134,8 @@ def switch(**options: Any) -> int:
 @click.option("--bootstrap", metavar="HOST:PORT,…", required=True, help="The Managers, as `groupproof serve --profile datalink` prints them.")
 @click.option("--name", metavar="NAME", default="worker", show_default=True, help="The worker's client id.")
 @click.option("--task", "tasks", multiple=True, metavar="NAME[=COST]", help="A task of the group; repeatable, the same for every worker.")
-@click.option("--capacity", type=float, default=1.0, show_default=True, help="What the worker can bear.")
-@click.option("--for", "for_ms", type=duration_of, metavar="TIME", help="End after that long.  [default: at Ctrl-C]")
+@click.option("--capacity", type=float, default=1.0, show_default=True, help="The capacity of the worker.")
+@click.option("--for", "for_ms", type=duration_of, metavar="TIME", help="End after this time.  [default: at Ctrl-C]")
 def worker(**options: Any) -> int:
     """Run a worker that prints what its tasks do, until Ctrl-C; then it stops them and leaves."""
     from groupproof.harness.relatives.datalink.command_run import ran

@@ -222,4 +222,4 @@ async def _asked(session: KazooSession, operation: Operation) -> None:
     session.ask(operation, answered)
     await done.wait()
     if answers[0].code not in (Code.OK, Code.NODE_EXISTS):
-        raise BrokenEnvironment(f"ZooKeeper would not {type(operation).__name__.lower()} what a broker registers: {answers[0].code.value}")
+        raise BrokenEnvironment(f"ZooKeeper would not {type(operation).__name__.lower()} a broker's registration: {answers[0].code.value}")

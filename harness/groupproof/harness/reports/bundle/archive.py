@@ -101,14 +101,14 @@ class _Plain:
         try:
             return self._frame.decompress(compressed)
         except (zstandard.ZstdError, MemoryError) as error:
-            raise DamagedBundle(f"its compressed data was changed, for it can't be unpacked: {error}") from error
+            raise DamagedBundle(f"its compressed data was changed, and can't be unpacked: {error}") from error
 
     def drain(self) -> None:
         """Read to the end. Raise `DamagedBundle` where bytes follow it."""
         while self.read(_COPIED_BYTES):
             pass
         if self._frame.unused_data or self.source.read(1):
-            raise DamagedBundle("something stands behind its end")
+            raise DamagedBundle("there is data after its end")
 
 
 def unpack(source: BinaryIO) -> Iterator[tuple[str, bytes]]:
@@ -121,7 +121,7 @@ def unpack(source: BinaryIO) -> Iterator[tuple[str, bytes]]:
     for info, read in _members(plain):
         _check(info, count)
         if count and rank(info.name) <= rank(last):
-            raise DamagedBundle(f"{info.name} stands behind {last}, where it is not packed")
+            raise DamagedBundle(f"{info.name} comes after {last}, where groupproof does not put it")
         contents = read()
         for part in (_header(info.name, info.size), contents, _padding(info.size)):
             due.update(part)
@@ -167,7 +167,7 @@ def _check(info: tarfile.TarInfo, count: int) -> None:
     if info.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or info.sparse is not None:
         raise NotACertificate(f"{name} in it is no plain file, and a certificate holds nothing else")
     if info.name.startswith("/") or "\\" in info.name or any(part in ("", ".", "..") for part in info.name.split("/")):
-        raise NotACertificate(f"{name} in it leads to another place")
+        raise NotACertificate(f"{name} in it links to another place")
     if info.size > FILE_BYTES_MAX:
         raise NotACertificate(f"{name} in it claims {info.size} bytes; no file of a certificate has more than {FILE_BYTES_MAX >> 20} MiB")
     try:

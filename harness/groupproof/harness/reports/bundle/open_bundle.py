@@ -74,8 +74,8 @@ def _manifest(data: bytes) -> Mapping[str, Any]:
     made_by = value["kit"]["version"]
     if made_by != release():
         raise WrongUsage(
-            f"it was made by groupproof {made_by[:_SHOWN_CHARS_MAX]}, whose cases and judges this one ({release()}) does not have; "
-            f"verify it by that release: pip install groupproof=={made_by[:_SHOWN_CHARS_MAX]}"
+            f"it was made by groupproof {made_by[:_SHOWN_CHARS_MAX]}, whose cases and checkers this one ({release()}) does not have; "
+            f"verify it with that release: pip install groupproof=={made_by[:_SHOWN_CHARS_MAX]}"
         )
     manifest: Mapping[str, Any] = value
     return manifest

@@ -111,7 +111,7 @@ def _flaws(case: Case, trace: Trace, marks: Marks) -> Iterator[str]:
         if obs.case != case.id:
             yield f"{line} is of the case {obs.case!r}"
         if obs.seq != number:
-            yield f"{line} has the number {obs.seq} where {number} is due: a line was taken out, added or moved"
+            yield f"{line} has the number {obs.seq} where {number} is due: a line was removed, added or moved"
         if obs.run != trace[0].run or not obs.run.startswith(f"{marks.seed:x}."):
             yield f"{line} is of the run {obs.run!r}"
         if (obs.seed, obs.clock) != (seed, marks.clock):

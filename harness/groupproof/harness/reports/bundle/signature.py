@@ -60,7 +60,7 @@ def sign(manifest: bytes, key: Path) -> bytes:
     with _beside(manifest) as data:
         done = _run(["-Y", "sign", "-f", str(key.absolute()), "-n", NAMESPACE, str(data)])
         if done.returncode:
-            raise WrongUsage(f"can't sign with {key}: {_last_lines(done)}; a key with a passphrase is used by way of ssh-agent: name its .pub")
+            raise WrongUsage(f"can't sign with {key}: {_last_lines(done)}; a key with a passphrase must be in ssh-agent: give its .pub")
         return data.with_name(f"{_DATA}.sig").read_bytes()
 
 
@@ -89,7 +89,7 @@ def checked(manifest: bytes, signature: bytes, signers: Path) -> Signature:
             done = _run(["-Y", "verify", "-f", allowed, "-I", signer, "-n", NAMESPACE, "-s", f"{data}.sig"], manifest)
             if not done.returncode:
                 return Signature(key=found.key, signer=signer)
-    raise BadSignature(f"it is signed by the key {found.key}, which is nobody's in {signers}")
+    raise BadSignature(f"it is signed by the key {found.key}, which belongs to no signer in {signers}")
 
 
 @contextmanager

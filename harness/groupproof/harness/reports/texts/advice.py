@@ -27,12 +27,12 @@ ADVICE: Final[dict[str, str]] = {
     "TUNE-01": "Keep groups small, and give each business a group of its own: every member waits for each rebalance of the whole group.",
     "TUNE-02": "Avoid frequent joins and leaves: restart consumers one after the other, slowly, and don't open and close one for a few records.",
     "TUNE-03": "Watch the CPU load and the garbage collector's pauses of the client's host, so that its heartbeat thread is not starved; a longer "
-               "session.timeout.ms bears longer pauses.",
+               "session.timeout.ms tolerates longer pauses.",
     "TUNE-04": "Process polled records asynchronously or by several threads, or poll fewer at a time (max.poll.records), and set max.poll.interval.ms to "
                "fit what a batch takes at worst.",
     "TUNE-05": "Consider static membership (group.instance.id, from 2.3.0 on): a member that is back within its session timeout costs no rebalance.",
     "TUNE-06": "Choose max.poll.interval.ms with care: it bounds both the processing of a batch and how long a rebalance waits for a member that is stuck.",
-    "TUNE-07": "Raise the log level to DEBUG where the marker lines do not tell the cause: kafka.coordinator.group and kafka.request.logger on the broker, "
+    "TUNE-07": "Raise the log level to DEBUG if the marker lines do not show the cause: kafka.coordinator.group and kafka.request.logger on the broker, "
                "org.apache.kafka.clients.consumer.internals on the client.",
     "TUNE-08": "group.initial.rebalance.delay.ms trades the latency of the first assignment for fewer rebalances at start-up: set it to what it takes until "
                "all members are up, or to 0 where there is one.",
@@ -46,8 +46,8 @@ ADVICE: Final[dict[str, str]] = {
     "JOIN-56": "The group has more members than group.max.size allows: raise it, or run fewer.",
     "STATIC-16": "A static member that comes back with other assignors than before changes the group's protocol: change assignors in two rolling restarts.",
     "PLAN-02": "Every rebalance of a DataLink group stops all its tasks: with the sticky assignor and an incremental hand-over only what moves is stopped.",
-    "MGR-33": "After a switch the first worker that joins is given every task while the others still run theirs: have tasks bear to run twice for a "
-              "heartbeat interval, or keep the Managers from switching.",
+    "MGR-33": "After a switch the first worker that joins gets every task while the others still run theirs: let tasks tolerate running twice for a "
+              "heartbeat interval, or avoid switches of the Managers.",
     "DISC-14": "A member that joins and then never asks for its assignment is put out after the rebalance timeout: look at what it does between the two.",
 }  # fmt: skip
 """The advice by the id of its requirement or reading."""

@@ -51,7 +51,7 @@ def _order(order: Order, history: EpochHistory, epoch_ms: int | None) -> Iterato
     if waiting := _waiting(order, history):
         yield f"  waits    {waiting}"
     elif not history.has_target:
-        yield "  waits    who is to have it, nobody asked: a ConsumerGroupDescribe tells the target"
+        yield "  waits    its next owner is unknown: a ConsumerGroupDescribe shows the target"
 
 
 def _alive(order: Order, epoch_ms: int | None) -> str:

@@ -130,7 +130,7 @@ def _fault(obs: Observation) -> Words:
 
 
 def _processed(obs: Observation) -> Words:
-    return "coordinator", f"takes up {obs.api} of {obs.client} · {obs.rule or 'no rule'}", "soft"
+    return "coordinator", f"processes {obs.api} of {obs.client} · {obs.rule or 'no rule'}", "soft"
 
 
 def _event(obs: Observation) -> Words:
@@ -175,7 +175,7 @@ def _reported_error(obs: Observation) -> tuple[str, str]:
 def _committed(obs: Observation) -> tuple[str, str]:
     places = ", ".join(f"{offset.get('topic')}-{offset.get('partition')}@{offset.get('offset')}" for offset in obs.body.get("offsets", ()))
     if obs.body.get("outcome") == "unknown":
-        return f"application: a commit of whose outcome the client tells nothing · {places}".rstrip(" ·"), "event"
+        return f"application: a commit whose outcome the client does not report · {places}".rstrip(" ·"), "event"
     outcome = "succeeds" if obs.body.get("success") else f"fails with {obs.body.get('error', '?')}"
     return f"application: the commit {outcome} · {places}".rstrip(" ·"), "event" if obs.body.get("success") else "error"
 

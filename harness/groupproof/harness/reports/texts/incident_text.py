@@ -11,7 +11,7 @@ __all__ = ["incident_lines", "incident_to_json"]
 
 _FIGURES: Final = {
     "rebalances": "{} rebalances", "unowned_ms": "{} partition-seconds without an owner", "unowned_worst_ms": "a partition {} s without an owner",
-    "reread": "{} records read again", "uncommitted_ms": "{} s without any commit", "stalled": "{} partitions whose commits stand still",
+    "reread": "{} records read again", "uncommitted_ms": "{} s without any commit", "stalled": "{} partitions without new commits",
     "longest_ms": "a rebalance of {} s",
 }  # fmt: skip
 

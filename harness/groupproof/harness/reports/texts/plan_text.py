@@ -128,7 +128,7 @@ def condition_in_words(condition: Condition) -> str:
     if isinstance(condition, GroupSettled):
         return f"{', '.join(condition.members)} share all partitions, know it and heartbeat{after}"
     if isinstance(condition, Reconciled):
-        return f"{', '.join(condition.members)} share all partitions at one epoch, and have said so{after}"
+        return f"{', '.join(condition.members)} share all partitions at one epoch, and have reported it{after}"
     return f"{_condition_text(condition)}{f' {condition.count} times' if condition.count > 1 else ''}{after}"
 
 
@@ -141,9 +141,9 @@ def _condition_text(condition: Matches) -> str:
     where = {name: value for name, value in condition.where.items() if value is not None}
     with_ = f" with {', '.join(f'{name}={value}' for name, value in where.items())}" if where else ""
     if condition.kind_of == "event":
-        return f"the application of {who} tells {condition.event or 'something'}{with_}"
+        return f"the application of {who} reports {condition.event or 'something'}{with_}"
     code = f" by {condition.error} {error_named(condition.error)}" if condition.error is not None else ""
-    verbs = {"request": f"{who} sends", "processed": f"the coordinator takes up {who}'s", "response": f"{who} is answered{code}, to its"}
+    verbs = {"request": f"{who} sends", "processed": f"the coordinator processes {who}'s", "response": f"{who} is answered{code}, to its"}
     return f"{verbs.get(condition.kind_of, condition.kind_of)} {condition.api or 'request'}{with_}"
 
 
@@ -184,9 +184,9 @@ _STEPS: dict[type[Step], Callable[[Any], str]] = {
     Release: lambda step: f"Let go what fault {step.fault} holds.",
     Heal: lambda step: f"Heal fault {step.fault}.",
     Command: _command,
-    Kill: lambda step: f"Kill {step.member} without a goodbye.",
+    Kill: lambda step: f"Kill {step.member} without a clean close.",
     Freeze: lambda step: f"Freeze {step.member}'s process.",
-    Thaw: lambda step: f"Let {step.member}'s process go on.",
+    Thaw: lambda step: f"Let {step.member}'s process continue.",
     MoveCoordinator: lambda step: f"The kit {_move(step)}.",
     Impair: _impair,
     BreakBroker: lambda step: f"{_BROKEN.get(step.how, step.how)} {'the coordinator' if step.node is None else f'broker {step.node}'} ({step.name}).",

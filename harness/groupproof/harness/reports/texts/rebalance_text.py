@@ -78,7 +78,7 @@ def _epochs(now: Rebalance) -> str:
     """Return an epoch's phases in words. No member stops for an epoch; each moves to it once it has revoked what it must."""
     if now.is_emptied:
         return f"over at once: {now.ended}"
-    assigned = "assignment not told" if now.join_ms is None else f"assigned after {time_label(now.join_ms)}"
+    assigned = "assignment not reported" if now.join_ms is None else f"assigned after {time_label(now.join_ms)}"
     if now.sync_ms is None:
         return f"{assigned}; all members at the epoch: {now.ended}"
     return f"{assigned}, all members at the epoch {time_label(now.sync_ms)} later"

@@ -122,9 +122,9 @@ _STEPS: dict[type[ScriptStep], Callable[[Any], str]] = {
     StopReading: lambda step: f"Read nothing more from connection {step.connection}.",
     ReadAgain: lambda step: f"Read from connection {step.connection} again.",
     GrowTopic: lambda step: (
-        f"Give topic {step.topic} of its own {step.partitions} partitions, and wait until the brokers tell of them, at most {time_label(step.within_ms)}."
+        f"Give topic {step.topic} of its own {step.partitions} partitions, and wait until the brokers report them, at most {time_label(step.within_ms)}."
     ),
-    DeleteTopic: lambda step: f"Delete topic {step.topic} of its own, and wait until no broker tells of it, at most {time_label(step.within_ms)}.",
+    DeleteTopic: lambda step: f"Delete topic {step.topic} of its own, and wait until no broker reports it, at most {time_label(step.within_ms)}.",
     MoveGroup: lambda step: (
         f"Let another broker become the coordinator of group {step.group}, and wait until it says so, at most {time_label(step.within_ms)}."
     ),

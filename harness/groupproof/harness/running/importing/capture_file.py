@@ -83,7 +83,7 @@ def _pcapng(data: bytes) -> Iterator[Packet]:
 def _order(data: bytes, at: int) -> str:
     magic = data[at + 8 : at + 12]
     if magic not in (b"\x4d\x3c\x2b\x1a", b"\x1a\x2b\x3c\x4d"):
-        raise CaptureError(f"the section at byte {at} tells no byte order")
+        raise CaptureError(f"the section at byte {at} has no byte order")
     return "<" if magic[0] == 0x4D else ">"
 
 

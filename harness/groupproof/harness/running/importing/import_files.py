@@ -84,7 +84,7 @@ def _events(file: Path, ports: Sequence[int]) -> list[ImportedEvent]:
             if kind is FileKind.CAPTURE
             else "no line of a group coordinator, of a request log or of a client"
         )
-        raise WrongUsage(f"{file} tells nothing of groups: it holds {formats}")
+        raise WrongUsage(f"{file} has nothing about groups: it contains {formats}")
     return found
 
 

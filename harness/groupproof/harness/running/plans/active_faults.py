@@ -67,7 +67,7 @@ class Damage:
                 with trio.fail_after(self._mend_s):
                     await self.mend(name)
             except trio.TooSlowError:
-                failed.append(BrokenEnvironment(f"{name} could not be mended within {self._mend_s:.0f} s"))
+                failed.append(BrokenEnvironment(f"{name} could not be healed within {self._mend_s:.0f} s"))
             except BrokenEnvironment as error:
                 failed.append(error)
             self._done.pop(name, None)
@@ -76,7 +76,7 @@ class Damage:
 
     def _begin(self, step: Impair | BreakBroker, node: int) -> Receipt:
         if step.name in self._done:
-            raise ValueError(f"{step.name!r} is impaired or broken already; each has a name of its own until it is mended")
+            raise ValueError(f"{step.name!r} is impaired or broken already; each needs its own name until it is healed")
         self._done[step.name] = step, node
         return self._receipt(step)
 

@@ -84,7 +84,7 @@ def join(shards: Sequence[ReportFile]) -> MergedRun:
     results = [result for path, report in shards for result in _results(folder_of(path), report, catalogue)]
     ids = {result.case.id for result in results} | {id for _, report in shards for id in report["run"]["shard"]["unreached"]}
     if twice := len(results) - len({result.case.id for result in results}):
-        raise WrongUsage(f"the shards of {title_of(first)} have {twice} cases in common: they were dealt out by different durations")
+        raise WrongUsage(f"the shards of {title_of(first)} have {twice} cases in common: they were divided by different durations")
     run = RunSummary(
         suite=SuiteInfo(version=suite["version"], profile=suite["profile"], catalogue_sha256=suite["catalogue_sha256"]),
         subject=_subject(first),

@@ -138,7 +138,7 @@ class ScriptLink:
             self._tell("answered-raw", bytes=len(payload), raw=payload)
             return
         if exchange is None:
-            raise WireError(f"an answer that nobody asked for: {payload[:24].hex(' ')}")
+            raise WireError(f"an answer without a request: {payload[:24].hex(' ')}")
         correlation, body = read_response(exchange.api, exchange.version, payload)
         del self._open[correlation]
         columns = response_columns(exchange.api, exchange.asked, body)

@@ -310,7 +310,7 @@ class _Performance:
 
     async def _answer_of(self, step: AwaitAnswer) -> None:
         if step.label not in self._exchanges:
-            raise ValueError(f"the script waits for {step.label!r}, which it never asked")
+            raise ValueError(f"the script waits for {step.label!r}, but it never sent that request")
         exchange, link = self._exchanges[step.label]
         await self._await(exchange, link, step.within_ms)
 
@@ -380,7 +380,7 @@ class _Performance:
             }
             self._note("topics", topics={name: (topic_id, partitions)})
             return
-        self._note("timeout", waiting=f"the brokers to tell of {partitions} partitions of {step.topic}", within_ms=step.within_ms)
+        self._note("timeout", waiting=f"the brokers to report {partitions} partitions of {step.topic}", within_ms=step.within_ms)
         raise _Stop
 
 

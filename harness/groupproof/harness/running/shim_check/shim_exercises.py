@@ -136,7 +136,7 @@ async def _pauses(setup: ExerciseSetup, dialogue: MemberDialogue) -> None:
     paused = dialogue.now
     setup.cluster.append("t", RECORDS)
     early = await dialogue.event("records_consumed", since=paused, within_s=_PAUSED_S)
-    setup.expect("pause was answered, and records_consumed came after it: the application goes on", holds=early is None)
+    setup.expect("pause was answered, and records_consumed came after it: the application continues", holds=early is None)
     resumed = dialogue.now
     await dialogue.ask_well("resume")
     late = await dialogue.event("records_consumed", since=resumed)
@@ -225,7 +225,7 @@ async def _is_refused(setup: ExerciseSetup, dialogue: MemberDialogue, mode: str)
     event = await dialogue.event("offsets_committed", since=since, within_s=2.0)
     setup.cluster.heal(name)
     refused = f"although each OffsetCommit was refused ({_REFUSAL.name})"
-    setup.expect(f"commit ({mode}) is told as done, {refused}", holds=event is None or not event.body.get("success"), word="offsets_committed")
+    setup.expect(f"commit ({mode}) is reported as done, {refused}", holds=event is None or not event.body.get("success"), word="offsets_committed")
     if mode == "sync":
         setup.expect(f"commit (sync) is answered ok, {refused}", holds=not answer.ok or answer.body.get("outcome") == "unknown", word="commit")
     setup.say(f"tried: a refused commit ({mode})")
@@ -240,7 +240,7 @@ async def _unsubscribes(setup: ExerciseSetup, dialogue: MemberDialogue) -> None:
         setup.expect(f"unsubscribe is answered ok, and no LeaveGroup came within {END_S:.0f} s", holds=left)
         # A client that stops its heartbeats got the unsubscribe; one that continues as a member perhaps never did.
         goes_on = not left and any(obs.at_ms - answered_ms > END_S * 500 for obs in dialogue.requests(Api.HEARTBEAT, since))
-        setup.believe("unsubscribe", "unsubscribe is answered ok, and Heartbeats went on without a LeaveGroup", holds=not goes_on)
+        setup.believe("unsubscribe", "unsubscribe is answered ok, and Heartbeats continued without a LeaveGroup", holds=not goes_on)
     setup.say(f"tried: unsubscribe{'' if answer.unimplemented is None else f' (unimplemented: {answer.unimplemented})'}")
 
 
@@ -301,7 +301,8 @@ async def cooperates(setup: ExerciseSetup, dialogue: MemberDialogue) -> None:
             again = sorted(owned & places)
             named = ", ".join(f"{topic}-{partition}" for topic, partition in again)
             setup.expect(
-                f"partitions_assigned names {named}, which the member has already; a cooperative rebalance tells what is new", holds=not again
+                f"partitions_assigned names {named}, which the member has already; a cooperative rebalance reports only new partitions",
+                holds=not again,
             )
             owned |= places
         else:

@@ -88,7 +88,7 @@ def over_sockets(simulation: Simulation, plan: Schedule) -> Trace:
 def _check(plan: Schedule, kinds: Collection[str]) -> None:
     unknown = sorted({fault.kind for fault in plan.faults if fault.kind not in kinds})
     if unknown:
-        raise ValueError(f"the trio pair cannot carry out {', '.join(unknown)}; it can: {', '.join(sorted(kinds))}")
+        raise ValueError(f"the trio pair cannot run {', '.join(unknown)}; it can: {', '.join(sorted(kinds))}")
 
 
 # Ways between members and cluster --------------------------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ def _settings_of(simulation: Simulation, name: str, number: int) -> MemberSettin
 
 
 def _number(value: int | None) -> int:
-    assert value is not None, "the settings are all told"
+    assert value is not None, "all settings have a value"
     return value
 
 
@@ -268,13 +268,13 @@ def _impaired(toxics: Callable[[ScheduledFault], tuple[Toxic, ...]]) -> tuple[Ac
         return f"{fault.kind} {fault.at_ms} {' '.join(fault.who)}"
 
     async def inject(pair: _Pair, fault: ScheduledFault) -> None:
-        assert pair.network is not None, "who has no network refuses such a plan"
+        assert pair.network is not None, "a pair without a network refuses such a plan"
         members = tuple(name for name in fault.who if name in pair.applications)
         nodes = tuple(int(name.removeprefix("node")) for name in fault.who if name not in pair.applications)
         await pair.network.impair(Impair(name=named(fault), toxics=toxics(fault), members=members, nodes=nodes), _unsaid)
 
     async def heal(pair: _Pair, fault: ScheduledFault) -> None:
-        assert pair.network is not None, "who has no network refuses such a plan"
+        assert pair.network is not None, "a pair without a network refuses such a plan"
         await pair.network.mend(named(fault))
 
     return inject, heal

@@ -52,7 +52,7 @@ class Invariants(SimulatedInvariants):
 
     def answered(self, reply: Reply, pending: PendingRequest | None) -> None:
         was_parked = self.answering.answered(reply, pending)
-        assert pending is not None, "an answer to nothing is broken already"
+        assert pending is not None, "an answer without a request is a violation already"
         self.generations.answered(reply.message, pending)
         self.deadlines.answered(reply.message, pending, was_parked=was_parked)
         if type(reply.message) in _ABOUT_OFFSETS:

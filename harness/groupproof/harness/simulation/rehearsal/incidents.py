@@ -77,7 +77,7 @@ INCIDENTS: Final = {
     for incident in (
         Incident(
             name="rollbar-2020-11-18", url="https://status.rollbar.com/incidents/j8lv6pbks1j9",
-            happened="Publishing went on, but a coordinator hung, and every attempt to consume failed for hours.",
+            happened="Publishing continued, but a coordinator hung, and every attempt to consume failed for hours.",
             modelled="The coordinator's broker hangs for ten minutes: its connections stay open and nothing is answered.",
             settings=_group(), steps=(Step(at_ms=0, act="hang", for_ms=10 * _MINUTE_MS),), sign="8 partitions stood still for 601 s", figure="uncommitted_ms", at_least=5 * _MINUTE_MS, cause=Cause.HEARTBEAT_TIMEOUT,
             remedy=Remedy(words="No setting of a consumer. A broker that hangs has to be ended: then another one coordinates within seconds.",
@@ -127,7 +127,7 @@ INCIDENTS: Final = {
         ),
         Incident(
             name="node-rdkafka-1146", url="https://github.com/Blizzard/node-rdkafka/issues/1146",
-            happened="With group.protocol=consumer and autoscaled pods, consumption stood still for one to three minutes at each change of the group, without an error.",
+            happened="With group.protocol=consumer and autoscaled pods, consumption stopped for one to three minutes at each change of the group, without an error.",
             modelled="Members come one after the other while one works on long batches: what it is to give up waits for its next poll.",
             settings=_consumers(rehearse_members="2", rehearse_slow_record_ms="1000", max_poll_records="120"), newcomers=3,
             steps=(Step(at_ms=0, act="slow", who="m0", for_ms=12 * _MINUTE_MS), *(Step(at_ms=(2 * n + 1) * _MINUTE_MS, act="start", who=f"m{2 + n}") for n in range(3))),
@@ -136,10 +136,10 @@ INCIDENTS: Final = {
         ),
         Incident(
             name="confluent-kafka-javascript-476", url="https://github.com/confluentinc/confluent-kafka-javascript/issues/476",
-            happened="A consumer took no records for 26 hours. Its heartbeats went on, and the group was stable; only a restart helped.",
+            happened="A consumer polled no records for 26 hours. Its heartbeats continued, and the group was stable; only a restart helped.",
             modelled="One member polls and takes no records any more.",
             settings=_group(), steps=(Step(at_ms=0, act="starve", who="m0"), Step(at_ms=10 * _MINUTE_MS, act="wait")), policies={"all": "commits-each-batch"}, sign="2 partitions without a commit", figure="stalled", at_least=1, cause=None,
-            remedy=Remedy(words="No setting: to Kafka the member is well. A probe that restarts it when its commits stand still, as `groupproof watch` tells them.",
+            remedy=Remedy(words="No setting: for Kafka the member is healthy. A probe can restart it when its commits stop; `groupproof watch` shows them.",
                           steps=(Step(at_ms=0, act="starve", who="m0"), Step(at_ms=5 * _MINUTE_MS, act="restart", who="m0", for_ms=5_000), Step(at_ms=10 * _MINUTE_MS, act="wait"))),
         ),
         Incident(
@@ -161,7 +161,7 @@ INCIDENTS: Final = {
         ),
         Incident(
             name="zombie-commits", url="https://github.com/dpkp/kafka-python/issues/1435",
-            happened="A member overran its session, and its partitions went to others. When it went on it committed for them, was refused, and all that it had done was done again.",
+            happened="A member was silent for longer than its session, and its partitions went to others. When it continued it committed for them, was refused, and all its work was done again.",
             modelled="A member is stopped for thirty seconds, with a session of ten.",
             unseen="A commit that is refused leaves no record. The topic shows that the session of a member ended, and that it came back: one loss is no problem yet.",
             settings=_group(), steps=(Step(at_ms=0, act="pause", who="m0", for_ms=30_000),), figure="reread", at_least=10, cause=Cause.HEARTBEAT_TIMEOUT,
@@ -170,7 +170,7 @@ INCIDENTS: Final = {
         Incident(
             name="leader-rejoins-for-ever", url="../findings/sarama-newer-subscription.md",
             happened="A Go leader could not read the newer subscription of a Java member. It joined again, read it again, and so on without end.",
-            modelled="Three members read subscriptions of version 0 alone, as sarama up to 1.38.1; the fourth sends a newer one.",
+            modelled="Three members read only subscriptions of version 0, as sarama up to 1.38.1; the fourth sends a newer one.",
             settings=_group(), steps=_one_after_the_other("restart", "m3", 0, 5_000), policies=dict.fromkeys(("m0", "m1", "m2"), "leader-cannot-read-newer-subscriptions"),
             sign="without an assignment", figure="rebalances", at_least=20, cause=Cause.METADATA,
             remedy=Remedy(words="No setting: a client that reads later versions by the fields it knows, as sarama since 1.40.", is_mended=True),

@@ -79,11 +79,9 @@ def subject_named(
     if make is None:
         raise WrongUsage(_unknown(spec, name))
     if properties is not None:
-        raise WrongUsage(f"--properties tells how to reach a broker that is there; {name} is started by the kit")
+        raise WrongUsage(f"--properties is for a broker that already runs; {name} is started by the kit")
     if settings and make is not _reference:
-        raise WrongUsage(
-            f"{BY_HAND} tells the settings of a broker that is there already; {name} is started by the kit, with those that its cases need"
-        )
+        raise WrongUsage(f"{BY_HAND} is for a broker that already runs; the kit starts {name}, with the settings that its cases need")
     cache = cache or default_cache()
     return make(SubjectRequest(spec=spec, release=release, profile=profile, provider=provider, logs=logs, cache=cache, say=say, by_hand=settings))
 
@@ -187,7 +185,7 @@ def _reference(wanted: SubjectRequest) -> BrokerSubject:
 
 def _kfake(wanted: SubjectRequest) -> BrokerSubject:
     if wanted.release:
-        raise WrongUsage(f"kfake is built in one version, {pinned()}: say kfake alone")
+        raise WrongUsage(f"kfake is built in one version, {pinned()}: use kfake without a version")
     return Kfake(cache=wanted.cache, say=wanted.say, profile=wanted.profile or KFAKES_RELEASE, spec=wanted.spec, logs=wanted.logs)
 
 

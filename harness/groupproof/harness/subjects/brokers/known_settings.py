@@ -47,7 +47,7 @@ def settings_by_hand(pairs: Iterable[str], profile: str) -> dict[str, int | str]
             raise WrongUsage(_unknown(name, names))
         value = _value(name, text.strip(), profile)
         if found.setdefault(name, value) != value:
-            raise WrongUsage(f"{BY_HAND} {name}: it is told twice, as {found[name]} and as {value}")
+            raise WrongUsage(f"{BY_HAND} {name}: it is given twice, as {found[name]} and as {value}")
     _check_bounds(found, profile)
     return found
 

@@ -44,7 +44,7 @@ def _node_at(metadata: Mapping[str, Any], address: Address) -> int:
 def unmet_among(asked: Mapping[str, Any], settings: Mapping[str, str | None] | str) -> dict[str, str]:
     """Return the `asked` settings that do not hold, each with the reason."""
     if isinstance(settings, str):
-        return {name: f"the broker does not tell its settings: {settings}" for name in asked}
+        return {name: f"the broker does not report its settings: {settings}" for name in asked}
     unmet: dict[str, str] = {}
     for name, value in asked.items():
         # A broker lists a setting that it was given and does not know as a secret.

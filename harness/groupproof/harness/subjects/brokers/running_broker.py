@@ -93,7 +93,7 @@ class AddressedBrokers:
         return SettingsReport(settings=settings, unmet={**self._unmet(unreported, by_name), **differing(asked, settings)})
 
     def _unmet(self, unreported: Mapping[str, Any], settings: Mapping[str, str | None] | str) -> dict[str, str]:
-        hint = f"; tell them with {BY_HAND} NAME=VALUE" if isinstance(settings, str) else ""
+        hint = f"; give them with {BY_HAND} NAME=VALUE" if isinstance(settings, str) else ""
         return {name: f"{why}{hint}" for name, why in unmet_among(unreported, settings).items()}
 
     async def _remove(self, connector: Connector, topics: Sequence[str], groups: Iterable[str]) -> None:
@@ -129,7 +129,7 @@ class _Running(NoMachines):
 
     async def stop(self, node_id: int) -> None:
         """Raise `CannotStop`, always."""
-        raise CannotStop(f"broker {node_id} is not the kit's to stop: it was there already")
+        raise CannotStop(f"broker {node_id} was not started by the kit, so the kit cannot stop it")
 
     def used(self, groups: Iterable[str]) -> None:
         self.groups.update(dict.fromkeys(groups))

@@ -33,7 +33,7 @@ _HINT: Final = "install a C compiler (Debian: gcc, libc6-dev)"
 def provision_library(cache: Path, say: Say) -> Path:
     """Return the library; compile it into the cache where it is missing. Raise `BrokenEnvironment` where that fails."""
     if sys.platform != "linux":
-        raise BrokenEnvironment("a broker's disk can be slowed on Linux alone")
+        raise BrokenEnvironment("a broker's disk can be slowed only on Linux")
     digest = hashlib.sha256(_SOURCE.read_bytes()).hexdigest()[:10]
     try:
         return entry(cache, f"c/slow-disk-{digest}", lambda folder: _compile(folder, say), say) / "slow_disk.so"

@@ -89,7 +89,7 @@ class Impairments:
                 continue
             if impairment.is_down:
                 impairment.record_effect(connection, "down")
-                raise ConnectionRefusedError(f"the way from {member} to node {node} is down")
+                raise ConnectionRefusedError(f"the connection from {member} to node {node} is down")
             connection.apply(impairment, is_new=True)
         self._connections[connection.number] = connection
         return connection

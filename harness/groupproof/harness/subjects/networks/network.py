@@ -155,7 +155,9 @@ class LoopbackNetwork:
         return self
 
     async def impair(self, step: Impair, receipt: Receipt) -> None:
-        raise BrokenEnvironment(f"{step.name}: nothing stands between members and brokers here that could impair the way; run it under `chaos`")
+        raise BrokenEnvironment(
+            f"{step.name}: no proxy stands between members and brokers here, so no connection can be impaired; run it with `chaos`"
+        )
 
     async def mend(self, name: str) -> Mapping[str, Any]:
         return {}

@@ -28,7 +28,7 @@ def reserve_port(host: str = LOOPBACK) -> int:
             near.recv(1)
             return port
     except OSError as error:
-        raise BrokenEnvironment(f"no port can be had on {host}: {error.strerror or error}") from error
+        raise BrokenEnvironment(f"no free port on {host}: {error.strerror or error}") from error
 
 
 @contextmanager
@@ -44,5 +44,5 @@ def kept_port(host: str = LOOPBACK) -> Iterator[int]:
         try:
             keeper.bind((host, 0))
         except OSError as error:
-            raise BrokenEnvironment(f"no port can be had on {host}: {error.strerror or error}") from error
+            raise BrokenEnvironment(f"no free port on {host}: {error.strerror or error}") from error
         yield int(keeper.getsockname()[1])

@@ -85,7 +85,7 @@ async def _authenticate(stream: trio.abc.Stream, credentials: Credentials, where
     except (*GONE, NoCommonVersion) as error:
         raise BrokenEnvironment(f"no SASL with {where}: {str(error) or type(error).__name__}; is security.protocol right for this port?") from error
     except ScramError as error:
-        raise BrokenEnvironment(f"{where} and {credentials.username!r} can't agree by {credentials.mechanism}: {error}") from error
+        raise BrokenEnvironment(f"{where} and {credentials.username!r} can't authenticate by {credentials.mechanism}: {error}") from error
 
 
 async def _prove(asker: Asker, credentials: Credentials, where: str) -> None:

@@ -34,7 +34,7 @@ def wants_containers() -> bool | None:
     """Return the user's choice, or None. Raise `WrongUsage` for another word."""
     chosen = os.environ.get(PROVIDER, "")
     if chosen not in ("", "docker", "local"):
-        raise WrongUsage(f"{PROVIDER}={chosen}: say docker, or local, or leave it unset for whichever is at hand")
+        raise WrongUsage(f"{PROVIDER}={chosen}: say docker, or local, or leave it unset to use what is available")
     return None if chosen == "" else chosen == "docker"
 
 

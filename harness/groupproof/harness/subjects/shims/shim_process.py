@@ -136,7 +136,7 @@ class ShimProcess:
         with trio.move_on_after(CLOSED_S):
             await process.wait()
         if process.returncode is None and not (self._is_ending or self.conversation.is_leaving):
-            self.conversation.end(Ending(broken="the shim closed its stdout and goes on running", stderr=self.stderr.last()))
+            self.conversation.end(Ending(broken="the shim closed its stdout and still runs", stderr=self.stderr.last()))
             self._break_off(scope)
 
     def _break_off(self, scope: trio.CancelScope) -> None:

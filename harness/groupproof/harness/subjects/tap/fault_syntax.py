@@ -72,7 +72,7 @@ def _of_words(written: str, number: int) -> Fault:
         elif action is None:
             action = _action(written, word, key, value)
         else:
-            raise WrongUsage(f"--fault {written}: {word} is one action too many")
+            raise WrongUsage(f"--fault {written}: {word} is a second action, and a fault has one")
     if action is None:
         raise WrongUsage(f"--fault {written} does nothing; say one of {', '.join(_ACTIONS)}")
     return Fault(name=name, selector=Selector(**selector), action=action)
@@ -105,7 +105,7 @@ def _action(written: str, word: str, key: str, value: str) -> Action:
     if word in _PLAIN:
         return _PLAIN[word]
     names = [*_NUMBERS, *_TEXTS, "name", "response"]
-    raise WrongUsage(f"--fault {written}: {word!r} is no action ({', '.join(_ACTIONS)}) and tells nothing of a frame ({', '.join(names)})")
+    raise WrongUsage(f"--fault {written}: {word!r} is no action ({', '.join(_ACTIONS)}) and no condition on a frame ({', '.join(names)})")
 
 
 def _code(word: str, value: str) -> int:
@@ -122,6 +122,6 @@ def _check(fault: Fault) -> None:
     if fault.selector.api not in _TITLES.values():
         raise WrongUsage(f"fault {fault.name}: no API is called {fault.selector.api!r}")
     if isinstance(fault.action, Move):
-        raise WrongUsage(f"fault {fault.name}: a tap moves no coordinator; stop the broker, or answer NOT_COORDINATOR")
+        raise WrongUsage(f"fault {fault.name}: a tap cannot move a coordinator; stop the broker, or answer NOT_COORDINATOR")
     if isinstance(fault.action, Duplicate) and fault.selector.direction == "response":
         raise WrongUsage(f"fault {fault.name}: an answer cannot be duplicated, only a request")

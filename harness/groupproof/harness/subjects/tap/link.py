@@ -195,7 +195,7 @@ class TapLink:
             if isinstance(entry, LinkEnd):
                 raise entry
             if entry.passing.tells_tokens:
-                raise LinkEnd("SaslHandshake v0: the tokens that follow can't be told from requests; use v1, or --properties for the broker", "tap")
+                raise LinkEnd("SaslHandshake v0: tokens and requests look the same after it; use v1, or --properties for the broker", "tap")
             if entry.passing.wire is not None:
                 await self._station.meet(entry.passing.wire.api, entry.columns.get("group"))
             fault = self._faults.on_request(entry)

@@ -58,7 +58,7 @@ class TapFaults(FrameFaults):
         action, group = fault.action, entry.columns.get("group")
         assert isinstance(action, Move)
         if self._mover is None or group is None:
-            why = "the frame names no group" if group is None else "a tap moves no coordinator"
+            why = "the frame names no group" if group is None else "a tap cannot move a coordinator"
             self.failed(fault, entry.columns, why)
             return
         try:

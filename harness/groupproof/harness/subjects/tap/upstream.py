@@ -91,10 +91,10 @@ def _settings(by_name: Mapping[str, str | None] | str) -> dict[str, str] | str:
     """Return the settings that a group's rules need, or why they are unknown. Defaults cannot replace them, because they decide when an answer is
     due."""
     if isinstance(by_name, str):
-        return f"the broker does not tell its settings: {by_name}"
+        return f"the broker does not report its settings: {by_name}"
     settings = {name: value for name in SETTINGS if (value := by_name.get(name)) is not None}
     missing = [name for name in _DECISIVE if name not in settings]
-    return f"the broker does not tell {', '.join(missing)}" if missing else settings
+    return f"the broker does not report {', '.join(missing)}" if missing else settings
 
 
 def _common(of_brokers: Sequence[dict[str, str] | str]) -> dict[str, str] | str:
@@ -121,5 +121,5 @@ async def _groups(connect: Connect, brokers: Sequence[NamedBroker]) -> tuple[str
                 return f"broker {broker.node} answers ListGroups with {error_named(answer['error_code'])}"
             found += [group["group_id"] for group in answer["groups"]]
     except (*GONE, NoCommonVersion) as error:
-        return f"the brokers do not tell their groups: {str(error) or type(error).__name__}"
+        return f"the brokers do not list their groups: {str(error) or type(error).__name__}"
     return tuple(found)

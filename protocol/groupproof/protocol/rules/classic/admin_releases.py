@@ -184,4 +184,4 @@ ADMIN_DELTAS: Final[tuple[Delta, ...]] = (
     ),
 )  # fmt: skip
 
-assert all(newer.since >= older.since for newer, older in pairwise(ADMIN_DELTAS)), "deltas stand newest first"
+assert all(newer.since >= older.since for newer, older in pairwise(ADMIN_DELTAS)), "deltas are listed newest first"

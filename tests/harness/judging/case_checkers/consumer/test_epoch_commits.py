@@ -75,7 +75,7 @@ def refused(does: Does, error: int = 113) -> EpochStory:
         (lambda story: None, FAILED),
     ],
 )
-def test_a_refused_commit_is_told(does: Does, expected: Verdict) -> None:
+def test_a_refused_commit_is_reported(does: Does, expected: Verdict) -> None:
     assert verdict(refused_commit_is_reported("m0", after="error", requirement="CGP-06"), refused(does)) is expected
 
 
@@ -83,7 +83,7 @@ def test_a_refused_commit_is_told(does: Does, expected: Verdict) -> None:
     ("does", "expected"),
     [(lambda story: story.commit(TEN), OK), (lambda story: story.committed(TEN, success=False), NON_STRICT), (lambda story: None, FAILED)],
 )
-def test_a_commit_that_met_a_passing_trouble_is_sent_again(does: Does, expected: Verdict) -> None:
+def test_a_commit_that_got_a_retriable_error_is_sent_again(does: Does, expected: Verdict) -> None:
     assert verdict(retries_commit("m0", after="error", requirement="CGP-08"), refused(does, 14)) is expected
 
 
@@ -98,7 +98,7 @@ def test_a_refused_commit_costs_no_membership(does: Does, expected: Verdict) -> 
     ("does", "expected"),
     [(lambda story: story.commit(TEN), OK), (lambda story: story.commit(TEN, error=113), FAILED), (lambda story: None, FAILED)],
 )
-def test_a_client_that_commits_by_itself_goes_on_with_it(does: Does, expected: Verdict) -> None:
+def test_a_client_with_auto_commit_still_commits(does: Does, expected: Verdict) -> None:
     assert verdict(commits_on("m0", after="error"), refused(does)) is expected
 
 
@@ -118,7 +118,7 @@ def ends(story: EpochStory) -> object:
         (lambda story: story.tell("error", error="X", fatal=False), True, FAILED),
     ],
 )
-def test_who_leaves_on_a_refused_commit_has_ended_its_membership(does: Does, or_ends: bool, expected: Verdict) -> None:
+def test_a_member_that_leaves_on_a_refused_commit_has_ended_its_membership(does: Does, or_ends: bool, expected: Verdict) -> None:
     judge = commit_is_answered("m0", after="error", requirement="CGP-07", or_ends=or_ends)
 
     assert verdict(judge, refused(does, 30)) is expected
@@ -143,20 +143,20 @@ def fetch(offset: int) -> Does:
         (fetch(10), FAILED),  # nothing reached the application
     ],
 )
-def test_reading_goes_on_from_the_commit(does: Does, expected: Verdict) -> None:
+def test_reading_continues_from_the_commit(does: Does, expected: Verdict) -> None:
     story = member(lambda story: does(story.mark("back")))
 
     assert verdict(reads_on_from("m0", after="back", positions={("t", 0): 10}), story) is expected
 
 
-def test_who_may_stand_still_is_not_blamed_for_it() -> None:
+def test_a_member_that_may_pause_is_not_blamed_for_it() -> None:
     story = member(lambda story: story.mark("back"))
 
     assert verdict(reads_on_from("m0", after="back", positions={("t", 0): 10}, reads=None), story) is OK
 
 
 @pytest.mark.parametrize(("asks_as", "expected"), [("m0-1", FAILED), ("", Verdict.INFORMATIONAL)])
-def test_who_asks_as_nobody_is_never_refused_as_a_member(asks_as: str, expected: Verdict) -> None:
+def test_a_request_without_a_member_id_is_never_refused_as_a_members(asks_as: str, expected: Verdict) -> None:
     judge = asks_again_or_reports("m0", after="error", requirement="CGP-09")
 
     def silent(story: EpochStory) -> None:
@@ -181,7 +181,7 @@ def test_who_asks_as_nobody_is_never_refused_as_a_member(asks_as: str, expected:
         (lambda story: (ends(story), fetch(0)(story)), "back", FAILED),
     ],
 )
-def test_who_tells_that_it_is_at_an_end_reads_no_more(does: Does, ends_after: str | None, expected: Verdict) -> None:
+def test_a_member_that_reports_its_end_reads_no_more(does: Does, ends_after: str | None, expected: Verdict) -> None:
     story = member(lambda story: does(story.mark("back")))
 
     assert verdict(reads_on_from("m0", after="back", positions={("t", 0): 10}, ends_after=ends_after), story) is expected

@@ -106,7 +106,7 @@ def test_what_nobody_wants_any_more_may_be_given_up_before_it_is_asked_for(steps
         (lambda story: story.at(3_000).consume(("t", 0, 10, 14)), OK),
     ],
 )
-def test_who_has_no_callback_is_judged_by_what_it_reads(after: Does, expected: Verdict) -> None:
+def test_a_member_that_has_no_callback_is_judged_by_what_it_reads(after: Does, expected: Verdict) -> None:
     story = handed_over(lambda story: story.kit("hello", "m0", capabilities=["consumer"]), after)
 
     assert verdict(CALLS, story) is expected
@@ -159,7 +159,7 @@ def test_the_application_gives_up_what_goes_alone(named: tuple[tuple[str, int], 
 
 
 @pytest.mark.parametrize(("reported", "expected"), [(BOTH, OK), ((), FAILED)])
-def test_the_application_hears_of_what_it_owns(reported: tuple[tuple[str, int], ...], expected: Verdict) -> None:
+def test_the_application_learns_of_what_it_owns(reported: tuple[tuple[str, int], ...], expected: Verdict) -> None:
     story = EpochStory()
     story.hb(0, gets=1, gives=BOTH)
     story.hb(1, owns=BOTH)
@@ -194,7 +194,7 @@ def test_what_stays_is_read_on(after: Does, expected: Verdict) -> None:
 
 
 @pytest.mark.parametrize(("again", "expected"), [(GONE, OK), (KEPT, FAILED)])
-def test_the_application_is_told_of_what_is_new_alone(again: tuple[str, int], expected: Verdict) -> None:
+def test_the_application_gets_only_the_new_partitions(again: tuple[str, int], expected: Verdict) -> None:
     assert verdict(names_only_what_is_new("m0"), handed_over(after=lambda story: story.partitions("assigned", again))) is expected
 
 

@@ -115,7 +115,7 @@ def test_two_members_of_one_id_are_no_members(second: str, expected: Verdict) ->
     assert verdict(have_ids_of_their_own("m0", "m1"), story) is expected
 
 
-def test_who_was_never_told_its_id_is_no_ghost() -> None:
+def test_a_client_that_never_got_its_id_is_no_ghost() -> None:
     story = EpochStory()
     story.ask(0, member="", version=0)
     story.at(500).hb(0, member="", version=0)
@@ -125,7 +125,7 @@ def test_who_was_never_told_its_id_is_no_ghost() -> None:
 
 
 @pytest.mark.parametrize(("second", "expected"), [("m0-1", Verdict.OK), ("another", Verdict.NON_STRICT)])
-def test_who_joins_again_with_another_id_leaves_a_ghost(second: str, expected: Verdict) -> None:
+def test_a_member_that_joins_again_with_another_id_leaves_a_ghost(second: str, expected: Verdict) -> None:
     story = EpochStory()
     story.ask(0)
     story.at(500).hb(0, member=second)
@@ -217,7 +217,7 @@ def test_an_assignment_whose_answer_was_lost_is_learned_all_the_same(owned: Any,
     assert verdict(learns_assignment("m0", after="lost", partitions=2), story) is expected
 
 
-def test_who_gives_up_unasked_has_said_so_with_its_subscription() -> None:
+def test_a_member_that_gives_up_unasked_has_reported_it_with_its_subscription() -> None:
     story = EpochStory().settled()
     story.mark("less").hb(1, body={"subscribed_topic_names": ["t"]}, owns=BOTH[:1])
     story.end(9_000)
@@ -226,7 +226,7 @@ def test_who_gives_up_unasked_has_said_so_with_its_subscription() -> None:
 
 
 @pytest.mark.parametrize(("error", "again", "expected"), [(16, True, Verdict.OK), (16, False, Verdict.FAILED), (0, False, Verdict.OK)])
-def test_what_a_coordinator_refused_it_has_not_been_told(error: int, again: bool, expected: Verdict) -> None:
+def test_a_refused_heartbeat_acknowledges_nothing(error: int, again: bool, expected: Verdict) -> None:
     story = EpochStory()
     story.hb(0, gets=1, gives=BOTH)
     story.hb(1, owns=BOTH, error=error)

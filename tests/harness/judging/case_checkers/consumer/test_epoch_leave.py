@@ -61,7 +61,7 @@ def test_a_static_member_that_leaves_for_good_costs_a_rebalance(epoch: int, expe
     assert verdict(leaves("m0", after="closing", epoch=BACK_SOON), closing(lambda story: story.hb(epoch))) is expected
 
 
-def test_who_is_no_member_owes_no_leave() -> None:
+def test_a_client_that_is_no_member_owes_no_leave() -> None:
     with pytest.raises(NotReached):
         verdict(leaves("m0", after="closing"), EpochStory().mark("closing"))
 
@@ -122,7 +122,7 @@ def test_what_is_given_up_already_may_be_lost_again_at_the_close(revoked: tuple[
     assert verdict(returns_partitions_first("m0", after="closing"), closing(unsubscribes_and_closes)) is expected
 
 
-def test_who_has_no_callback_has_nothing_to_say_as_it_leaves() -> None:
+def test_a_member_without_a_callback_has_nothing_to_report_when_it_leaves() -> None:
     story = closing(lambda story: (story.kit("hello", "m0", capabilities=["consumer"]), story.hb(-1)))
 
     assert verdict(returns_partitions_first("m0", after="closing"), story) is OPEN
@@ -177,7 +177,7 @@ def test_a_member_whose_application_stands_still_stops(beats: tuple[tuple[float,
 
 
 @pytest.mark.parametrize(("beats", "expected"), [(((3_000, -1),), OK), (((3_000, 1),), NON_STRICT)])
-def test_who_leaves_then_frees_its_partitions(beats: tuple[tuple[float, int], ...], expected: Verdict) -> None:
+def test_a_member_that_leaves_then_frees_its_partitions(beats: tuple[tuple[float, int], ...], expected: Verdict) -> None:
     assert verdict(leaves_nothing_behind("m0", after="stopped", until="polls"), stopped(*beats)) is expected
 
 
@@ -204,7 +204,7 @@ def refused(does: Does, epoch: int = 1) -> EpochStory:
         (lambda story: (story.hb(0, gets=1), story.commit(("t", 0, 10))), OK),
     ],
 )
-def test_who_is_fenced_commits_no_more_as_the_member_it_was(does: Does, expected: Verdict) -> None:
+def test_a_member_that_is_fenced_commits_no_more_as_the_member_it_was(does: Does, expected: Verdict) -> None:
     assert verdict(commits_as_nobody("m0", after="error"), refused(does)) is expected
 
 
@@ -217,7 +217,7 @@ def test_who_is_fenced_commits_no_more_as_the_member_it_was(does: Does, expected
         (lambda story: story.commit(("t", 0, 1)), OK),
     ],
 )
-def test_who_is_fenced_as_it_leaves_joins_no_more(does: Does, expected: Verdict) -> None:
+def test_a_member_that_is_fenced_as_it_leaves_joins_no_more(does: Does, expected: Verdict) -> None:
     assert verdict(stays_out("m0", after="error"), refused(does)) is expected
 
 
@@ -226,7 +226,7 @@ def test_an_error_that_meets_the_leave_alone_shows_nothing(judge: Callable[..., 
     assert verdict(judge("m0", after="error"), refused(lambda story: story.commit(("t", 0, 10)), epoch=-1)) is OPEN  # type: ignore[arg-type]  # either judge
 
 
-def test_who_was_no_member_can_be_fenced_as_none() -> None:
+def test_a_member_that_was_no_member_can_be_fenced_as_none() -> None:
     with pytest.raises(NotReached):
         verdict(commits_as_nobody("m0", after="error"), EpochStory().fenced())
 
@@ -250,10 +250,10 @@ def joining(does: Does, member: str = ID) -> EpochStory:
         (lambda story: story.commit(("t", 0, 1)), "", OPEN),
     ],
 )
-def test_who_leaves_while_it_joins_leaves_what_it_is_given(does: Does, member: str, expected: Verdict) -> None:
+def test_a_member_that_leaves_while_it_joins_leaves_its_assignment(does: Does, member: str, expected: Verdict) -> None:
     assert verdict(leaves_what_it_asked_for("m0", after="leaving"), joining(does, member)) is expected
 
 
-def test_who_asked_for_nothing_has_nothing_to_leave() -> None:
+def test_a_member_that_asked_for_nothing_has_nothing_to_leave() -> None:
     with pytest.raises(NotReached):
         verdict(leaves_what_it_asked_for("m0", after="leaving"), EpochStory().mark("leaving"))

@@ -52,7 +52,7 @@ def after_error(does: Does = lambda story: None, *, error: int = ErrorCode.FENCE
         (lambda story: None, FAILED),
     ],
 )
-def test_who_is_fenced_joins_at_epoch_0_as_the_member_it_is(does: Does, expected: Verdict) -> None:
+def test_a_member_that_is_fenced_joins_at_epoch_0_as_the_member_it_is(does: Does, expected: Verdict) -> None:
     assert verdict(JOINS, after_error(does)) is expected
 
 
@@ -106,7 +106,7 @@ def test_a_client_that_cannot_know_what_arrived_says_everything(full: bool, expe
 
 
 @pytest.mark.parametrize(("name", "expected"), [("revoked", NON_STRICT), ("assigned", OK)])
-def test_partitions_are_not_taken_where_the_membership_stands(name: str, expected: Verdict) -> None:
+def test_partitions_are_not_revoked_where_the_membership_is_valid(name: str, expected: Verdict) -> None:
     judge = keeps_partitions("m0", after="error", requirement="CGT-22")
 
     assert verdict(judge, after_error(lambda story: story.partitions(name, *BOTH))) is expected
@@ -122,7 +122,7 @@ def test_partitions_are_not_taken_where_the_membership_stands(name: str, expecte
         (lambda story: None, FAILED),
     ],
 )
-def test_lost_partitions_are_told_before_any_are_assigned_anew(does: Does, expected: Verdict) -> None:
+def test_lost_partitions_are_reported_before_any_are_assigned_again(does: Does, expected: Verdict) -> None:
     assert verdict(LOSES, after_error(does)) is expected
 
 
@@ -160,7 +160,7 @@ def test_a_storm_of_tries_costs_the_coordinator(gap_ms: float, expected: Verdict
         (lambda story: None, FAILED),
     ],
 )
-def test_whose_instance_is_anothers_gives_up_what_it_reads(does: Does, expected: Verdict) -> None:
+def test_a_member_whose_instance_another_has_gives_up_what_it_reads(does: Does, expected: Verdict) -> None:
     assert verdict(STOPS, after_error(does, error=ErrorCode.FENCED_INSTANCE_ID)) is expected
 
 
@@ -182,7 +182,7 @@ def test_a_run_that_ends_at_once_proves_no_absence(judge: Judge) -> None:
         (lambda story: (story.tell("error", error="X"), story.hb(0)), NON_STRICT),
     ],
 )
-def test_who_tells_its_application_may_leave(does: Does, expected: Verdict) -> None:
+def test_a_member_that_reports_to_its_application_may_leave(does: Does, expected: Verdict) -> None:
     judge = keeps_epoch("m0", after="error", requirement="CGP-09", or_reports=True)
 
     assert verdict(judge, after_error(does, error=ErrorCode.STALE_MEMBER_EPOCH)) is expected
@@ -198,7 +198,7 @@ def test_who_tells_its_application_may_leave(does: Does, expected: Verdict) -> N
         (lambda story: story.at(3_000).consume(("u", 0, 10, 14)), OK),
     ],
 )
-def test_who_has_no_callback_loses_what_it_reads_no_more(does: Does, expected: Verdict) -> None:
+def test_a_member_that_has_no_callback_loses_what_it_reads_no_more(does: Does, expected: Verdict) -> None:
     story = after_error(lambda story: (story.kit("hello", "m0", capabilities=["consumer"]), does(story)))
 
     assert verdict(LOSES, story) is expected

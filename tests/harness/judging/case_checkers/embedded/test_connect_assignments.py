@@ -123,7 +123,7 @@ def test_everything_is_to_be_given_out_in_time_and_nothing_else() -> None:
     assert findings(judge, more)[0].observed == "It let workers run what is not configured."
 
 
-def test_what_moves_is_revoked_before_it_is_given() -> None:
+def test_what_moves_is_revoked_before_it_is_assigned() -> None:
     right, early, still = Story().mark("came"), Story().mark("came"), Story().mark("came")
     leads(right, {ID: (ONE, TWO), OTHER: ()}, {ID: gives(revoked=(TWO,)), OTHER: gives()})
     leads(right, {ID: (ONE,), OTHER: ()}, {ID: gives(), OTHER: gives(TWO)})

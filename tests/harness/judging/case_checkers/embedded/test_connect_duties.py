@@ -87,7 +87,7 @@ def test_a_worker_names_what_it_was_assigned_and_not_revoked_since() -> None:
     assert findings(names_its_jobs("m0"), story)[-1].detail == "compatible: nothing, not c-0"
 
 
-def test_who_never_joins_again_shows_nothing() -> None:
+def test_a_member_that_never_joins_again_shows_nothing() -> None:
     story = Story()
     joins(story)
 

@@ -101,7 +101,7 @@ def test_an_error_is_for_all_members(dealt: dict[str, tuple[int, ...] | bytes], 
     assert verdict(judge, assigned_by_leader(BOTH, dealt)) is expected
 
 
-def test_who_led_nothing_is_not_judged() -> None:
+def test_a_member_that_led_nothing_is_not_judged() -> None:
     with pytest.raises(NotReached, match="led no generation"):
         verdict(deals_once("m0"), Story())
 

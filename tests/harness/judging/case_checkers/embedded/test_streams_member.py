@@ -129,7 +129,7 @@ def test_a_member_comes_back_when_it_is_called_and_waits_when_it_is_not() -> Non
     assert (verdict(comes_back_at_once("m0", after="called"), away), verdict(waits("m0", after="called"), away)) == (Verdict.FAILED, Verdict.OK)
 
 
-def test_a_member_that_ends_tells_its_application_and_says_no_more() -> None:
+def test_a_member_that_ends_reports_it_to_its_application_and_sends_nothing_more() -> None:
     ended, again, beats, silent = (joined(says()).mark("failed") for _ in range(4))
     for story in (ended, beats):
         story.tell("error", error="X", message="x", fatal=True)
@@ -145,7 +145,7 @@ def test_a_member_that_ends_tells_its_application_and_says_no_more() -> None:
     assert findings(judge, silent)[0].observed == "Its application was never told."
 
 
-def test_a_member_that_goes_on_heartbeats_and_tells_of_no_error() -> None:
+def test_a_member_that_continues_sends_heartbeats_and_reports_no_error() -> None:
     going, with_error, gone = (joined(says()).mark("probing") for _ in range(3))
     going.at(300).beat()
     with_error.tell("error", error="X", message="x", fatal=True)

@@ -34,7 +34,7 @@ def committing(*, late: float, delivered: int) -> Story:
 
 
 @pytest.mark.parametrize(("late", "delivered", "is_found"), [(0, 10, False), (0, 9, True), (2_000, 10, False), (2_000, 9, True), (4_000, 10, False)])
-def test_a_delivery_may_be_told_of_as_late_as_all_lines_are(late: float, delivered: int, is_found: bool) -> None:
+def test_a_delivery_may_be_reported_as_late_as_all_lines_are(late: float, delivered: int, is_found: bool) -> None:
     findings = found(CommitsWereDelivered, committing(late=late, delivered=delivered))
 
     assert [finding.proof for finding in findings] == ([Proof.LIVENESS] if is_found else [])
@@ -51,7 +51,9 @@ def test_a_client_whose_lines_are_in_time_may_not_deliver_after_its_commit() -> 
 
 
 @pytest.mark.parametrize(("has_owner", "verdict", "proof"), [(True, Verdict.FAILED, Proof.SAFETY), (False, Verdict.NON_STRICT, Proof.LIVENESS)])
-def test_whose_a_partition_is_is_told_by_frames_and_when_it_was_handed_over_by_lines(has_owner: bool, verdict: Verdict, proof: Proof) -> None:
+def test_the_owner_of_a_partition_is_known_from_frames_and_the_time_of_the_hand_over_from_lines(
+    has_owner: bool, verdict: Verdict, proof: Proof
+) -> None:
     story = Story()
     story.join(protocol="cooperative-sticky")
     story.sync(gets=[T0, T1])
@@ -70,7 +72,9 @@ def test_whose_a_partition_is_is_told_by_frames_and_when_it_was_handed_over_by_l
 
 @pytest.mark.parametrize(("assignment", "verdicts"), [(b"", [Verdict.NON_STRICT]), (b"\x00\x01its own", [])])
 @pytest.mark.parametrize("has_owner", [True, False])
-def test_who_is_assigned_what_the_kit_cannot_read_is_not_blamed_for_its_commits(assignment: bytes, verdicts: list[Verdict], has_owner: bool) -> None:
+def test_a_member_that_is_assigned_what_the_kit_cannot_read_is_not_blamed_for_its_commits(
+    assignment: bytes, verdicts: list[Verdict], has_owner: bool
+) -> None:
     story = Story()
     story.join()
     asked = story.request(Api.SYNC_GROUP, member=ID, generation=1, body={"assignments": []})
@@ -129,7 +133,7 @@ def handed_back(*, is_told: bool, meanwhile: bool = False) -> Story:
 
 
 @pytest.mark.parametrize(("is_told", "meanwhile"), [(True, False), (False, False), (True, True)])
-def test_whose_a_partition_was_before_the_group_was_made_anew_says_nothing(is_told: bool, meanwhile: bool) -> None:
+def test_the_owner_of_a_partition_before_the_group_was_created_again_says_nothing(is_told: bool, meanwhile: bool) -> None:
     assert found(CommitsAreOwn, handed_back(is_told=is_told, meanwhile=meanwhile)) == []
 
 
@@ -164,7 +168,7 @@ NEVER_ACCEPTED = "A commit was reported as done that the coordinator never accep
 
 
 @pytest.mark.parametrize(("error", "expected"), [(0, []), (14, [NEVER_ACCEPTED])])
-def test_a_commit_told_without_offsets_is_of_those_that_were_asked_for(error: int, expected: list[str]) -> None:
+def test_a_commit_that_is_reported_without_offsets_has_the_requested_offsets(error: int, expected: list[str]) -> None:
     assert asked(error, success=True, offsets=[]) == expected
     assert asked(error, success=True) == expected
 

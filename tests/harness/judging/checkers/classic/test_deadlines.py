@@ -51,7 +51,7 @@ def test_what_a_fault_explains_is_not_late() -> None:
     assert broken(story) == []
 
 
-def test_a_phase_that_never_ends_is_told_at_the_end() -> None:
+def test_a_phase_that_never_ends_is_reported_at_the_end() -> None:
     story = Group()
     story.moves(None, "Empty", 0)
     story.moves("Empty", "PreparingRebalance", 0)
@@ -82,7 +82,7 @@ def test_a_request_that_was_on_its_way_when_its_connection_ended_is_owed_none_ei
 
 
 @pytest.mark.parametrize("way", ["silent", "left", "left by an administrator", "broken connection", "other broker", "replaced", "wrong instance"])
-def test_who_is_told_that_it_is_no_member_for_a_reason_was_not_evicted_early(way: str) -> None:
+def test_a_member_that_is_refused_for_a_reason_was_not_evicted_early(way: str) -> None:
     story = keeping()
     story.at(7_000).beat("m1", member="m1-1", generation=2, connection=2)
     if way == "left":
@@ -147,7 +147,7 @@ def test_a_broker_that_ended_a_connection_may_load_until_it_answers_what_a_loadi
     assert [finding.requirement for finding in broken(story)] == ["HB-11"] * is_blamed
 
 
-def test_the_eviction_is_told_with_its_figures() -> None:
+def test_the_eviction_is_reported_with_its_figures() -> None:
     (found,) = broken(PLANTED["HB-11"]())
 
     assert found.detail == "m1-1, heard of 2000 ms before, of 10000 allowed"

@@ -57,7 +57,7 @@ def fetching(story: Story, at: Sequence[float], *partitions: tuple[str, int], cl
     return story.at(story.trace[-1].at_ms + 1_000).end()
 
 
-def test_a_client_that_goes_on_fetching_what_is_anothers_now_is_found_whatever_its_application_says() -> None:
+def test_a_client_that_still_fetches_anothers_partitions_is_found_whatever_its_application_says() -> None:
     story = fetching(handed_over(), (1_000, 1_500, 2_000), T0, T1)
 
     (found,) = findings_of(FetchesStayWithOwners(), story.trace)
@@ -101,7 +101,7 @@ def test_a_client_that_has_not_shown_that_it_read_its_assignment_is_given_time()
     assert observed_of(fetching(handed_over(is_told=False), (late, late + 500, late + 1_000), T1)) == [ANOTHERS]
 
 
-def test_who_asks_for_committed_offsets_has_read_its_assignment() -> None:
+def test_a_member_that_asks_for_committed_offsets_has_read_its_assignment() -> None:
     story = handed_over(is_told=False)
     story.exchange(Api.OFFSET_FETCH, partitions=(T0,))
 
@@ -170,7 +170,7 @@ def test_a_topic_of_which_only_the_id_is_known_is_no_topic_of_the_group() -> Non
     assert observed_of(fetching(handed_over(), (1_000, 1_500), ("b2a3-uuid", 5))) == []
 
 
-def test_who_is_not_driven_may_share_its_client_id_or_read_by_hand() -> None:
+def test_a_client_without_a_driver_may_share_its_client_id_or_assign_manually() -> None:
     assert observed_of(fetching(handed_over(is_driven=False), (1_000, 1_500, 2_000), T0, T1, ("t", 5))) == []
 
 
@@ -181,7 +181,7 @@ def test_a_killed_client_has_no_assignment_that_it_could_break() -> None:
     assert observed_of(fetching(story, (1_500, 2_000, 2_500, 3_000), T1)) == []
 
 
-def test_a_group_that_was_made_anew_gave_nothing_before() -> None:
+def test_a_group_that_was_created_again_gave_nothing_before() -> None:
     story = handed_over()
     story.see("transition", group="g", state_before=None, state_after="Empty", generation=0)
     story.join(gets="m0-2", generation=1)
@@ -191,7 +191,7 @@ def test_a_group_that_was_made_anew_gave_nothing_before() -> None:
     assert observed_of(fetching(story, (1_500, 2_000, 2_500), T1)) == []
 
 
-def test_the_fold_goes_on_where_it_was_put_away() -> None:
+def test_the_stored_checker_continues_where_it_stopped() -> None:
     fold = FetchesStayWithOwners()
     found = []
     for obs in fetching(handed_over(), (1_000, 1_500, 2_000), T0, T1).trace:

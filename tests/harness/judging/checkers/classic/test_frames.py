@@ -102,7 +102,7 @@ def test_a_generation_that_was_never_given_is_illegal(api: Api, generation: int)
 
 @pytest.mark.parametrize(("generation", "error", "expected"), [(1, 22, Verdict.NON_STRICT), (1, 0, Verdict.FAILED), (7, 22, Verdict.FAILED)])
 @pytest.mark.parametrize("api", [Api.HEARTBEAT, Api.OFFSET_COMMIT])
-def test_a_new_id_with_the_generation_of_the_one_before_costs_nobody_unless_it_is_taken(
+def test_a_new_id_with_the_earlier_ids_generation_costs_nobody_unless_it_is_accepted(
     api: Api, generation: int, error: int, expected: Verdict
 ) -> None:
     story = Story().member()
@@ -198,7 +198,7 @@ def test_what_others_have_overtaken_was_sent_before_them(correlation: int, expec
 
 
 @pytest.mark.parametrize(("connection", "expected"), [(1, Verdict.OK), (2, Verdict.NON_STRICT)])
-def test_a_heartbeat_of_a_connection_that_was_closed_was_sent_before_the_goodbye(connection: int, expected: Verdict) -> None:
+def test_a_heartbeat_of_a_connection_that_was_closed_was_sent_before_the_leave(connection: int, expected: Verdict) -> None:
     story = Story().member()
     story.see("event", who="link", connection=1, body={"name": "closed", "by": "client"})
     story.exchange(Api.LEAVE_GROUP, member=ID, connection=2, body={"members": [{"member_id": ID}]})
@@ -216,7 +216,7 @@ def test_a_members_commit_without_membership_is_as_severe_as_its_answer(error: i
 
 
 @pytest.mark.parametrize(("error", "expected"), [(0, Verdict.FAILED), (22, Verdict.NON_STRICT), (25, Verdict.NON_STRICT)])
-def test_a_commit_with_an_id_that_has_no_generation_yet_is_as_severe_as_its_answer_and_told_once(error: int, expected: Verdict) -> None:
+def test_a_commit_with_an_id_that_has_no_generation_yet_is_as_severe_as_its_answer_and_reported_once(error: int, expected: Verdict) -> None:
     story = Story()
     story.join(gets=ID, generation=-1, error=79)
     story.commit(("t", 0, 3), member=ID, generation=-1, error=error)
@@ -226,7 +226,7 @@ def test_a_commit_with_an_id_that_has_no_generation_yet_is_as_severe_as_its_answ
     assert findings(GenerationsGiven, story) == []
 
 
-def test_a_commit_after_the_goodbye_needs_no_membership() -> None:
+def test_a_commit_after_the_leave_needs_no_membership() -> None:
     story = Story().member()
     story.leave()
     story.commit(("t", 0, 3), member="", generation=-1)
@@ -234,7 +234,7 @@ def test_a_commit_after_the_goodbye_needs_no_membership() -> None:
     assert findings(CommitsNameMembership, story) == []
 
 
-def test_a_heartbeat_long_after_the_goodbye_is_not_strict() -> None:
+def test_a_heartbeat_long_after_the_leave_is_not_strict() -> None:
     story = Story().member()
     story.leave()
     story.at(900).beat()
@@ -245,7 +245,7 @@ def test_a_heartbeat_long_after_the_goodbye_is_not_strict() -> None:
 
 
 @pytest.mark.parametrize(("lag_ms", "expected"), [(50.0, [Verdict.NON_STRICT]), (400.0, [])])
-def test_time_that_the_machine_lost_after_the_goodbye_is_not_the_clients(lag_ms: float, expected: list[Verdict]) -> None:
+def test_time_that_the_machine_lost_after_the_clean_close_does_not_count_for_the_client(lag_ms: float, expected: list[Verdict]) -> None:
     story = Story().member()
     story.leave()
     story.at(600).see("event", who="kit", body={"name": "lag", "source": "loop", "lag_ms": lag_ms})
@@ -254,7 +254,7 @@ def test_time_that_the_machine_lost_after_the_goodbye_is_not_the_clients(lag_ms:
     assert [found.verdict for found in findings(NothingAfterLeaving, story)] == expected
 
 
-def test_a_goodbye_that_was_refused_ends_nothing() -> None:
+def test_a_leave_that_was_refused_ends_nothing() -> None:
     story = Story().member()
     story.leave(error=16)
     story.at(5_000).beat()

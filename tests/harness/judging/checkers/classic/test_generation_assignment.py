@@ -100,7 +100,7 @@ FAIR: Shares = {ID: [T0], "m1-1": [T1]}
         ("range", [(1, {ID: [T0, ("u", 0)]}), (2, {ID: [T0, ("u", 0)]})], None),
     ],
 )
-def test_who_is_left_out_in_generation_after_generation_is_robbed_of_a_share(
+def test_a_member_without_partitions_in_every_generation_is_denied_a_share(
     protocol: str, shares: list[tuple[int, Shares]], expected: list[str] | None
 ) -> None:
     """Who would get nothing anyway loses nothing by it: range gives the first member one partition of each topic and the next none."""

@@ -21,7 +21,7 @@ def broken(story: Story) -> list[str]:
     return [finding.requirement for finding in findings_of(GroupInvariants(), story.trace)]
 
 
-def test_a_group_that_keeps_the_laws_breaks_none() -> None:
+def test_a_group_that_keeps_the_invariants_breaks_none() -> None:
     assert broken(keeping()) == []
 
 
@@ -39,7 +39,7 @@ def test_the_finding_says_where_it_is_seen() -> None:
     assert found.detail == "2, where the group was in 3"
 
 
-def test_a_group_that_is_made_anew_may_begin_at_one_again() -> None:
+def test_a_group_that_is_created_again_may_begin_at_one_again() -> None:
     story = keeping()
     story.rebalance(1, 20_000)
 
@@ -65,7 +65,7 @@ def test_a_broker_that_ended_connections_may_have_lost_a_generation_that_was_not
     assert broken(story) == invariants
 
 
-def test_where_transitions_are_told_a_broken_connection_excuses_nothing() -> None:
+def test_where_transitions_are_reported_a_broken_connection_excuses_nothing() -> None:
     story = keeping().at(8_000)
     story.moves(None, "Empty", 2)
     story.enter("m0", "m0-1", 3, connection=1)
@@ -145,12 +145,12 @@ def led_anew(leader: str, happens: Callable[[Story], object] | None) -> Story:
 
 
 @pytest.mark.parametrize("change", LOST)
-def test_a_static_leader_may_have_come_back_by_an_id_that_nobody_was_told(change: str) -> None:
+def test_a_static_leader_may_have_come_back_with_an_id_that_no_answer_has(change: str) -> None:
     assert broken(led_anew(static_id("i0", 9), LOST[change])) == []
     assert broken(led_anew(static_id("i1", 9), LOST[change])) == ["JOIN-13"]
 
 
-def test_a_static_leader_that_did_not_come_back_has_the_id_that_it_was_told() -> None:
+def test_a_static_leader_that_did_not_come_back_has_the_id_of_its_answer() -> None:
     assert broken(led_anew(static_id("i0", 9), None)) == ["JOIN-13"]
 
 
@@ -164,7 +164,7 @@ def test_a_leader_whose_joining_was_not_seen_is_known_by_its_other_requests() ->
 
 
 @pytest.mark.parametrize("case", CASES[:: len(CASES) // 8], ids=lambda case: case.id)
-def test_of_the_reference_coordinator_no_broken_law_is_invented_whatever_a_case_does_to_its_members(case: Case) -> None:
+def test_no_case_reports_a_broken_invariant_of_the_reference_coordinator(case: Case) -> None:
     fleet = Fleet()
     for obs in played(case).trace:
         fleet.feed(obs)
@@ -188,12 +188,12 @@ def made_again(*, generation: int, before: int = 1, named: str = "") -> Group:
 
 @pytest.mark.parametrize("named", ["", "m2-1"], ids=["without an id", "with the id that it was handed"])
 @pytest.mark.parametrize(("before", "generation"), [(1, 1), (3, 1), (3, 2), (3, 3)])
-def test_a_newcomer_in_no_newer_generation_is_in_a_group_that_was_made_anew(before: int, generation: int, named: str) -> None:
+def test_a_newcomer_in_no_newer_generation_is_in_a_group_that_was_created_again(before: int, generation: int, named: str) -> None:
     assert broken(made_again(before=before, generation=generation, named=named)) == []
 
 
 @pytest.mark.parametrize(("member", "invariants"), [("m1-1", ["INV-04"]), ("m1-2", [])])
-def test_who_was_in_a_newer_generation_is_in_the_same_group(member: str, invariants: list[str]) -> None:
+def test_a_member_that_was_in_a_newer_generation_is_in_the_same_group(member: str, invariants: list[str]) -> None:
     story = keeping()
     story.rebalance(3, 8_000)
     story.at(9_000).enter("m1", member, 2, connection=2)

@@ -41,7 +41,7 @@ def test_records_of_a_partition_that_was_never_assigned_are_judged_at_the_end(is
     assert (finding.observed, finding.proof, finding.detail) == (NEVER, proof, str(T1))
 
 
-def test_an_application_need_not_be_told_of_what_it_was_assigned() -> None:
+def test_an_application_need_not_get_a_callback_for_its_assignment() -> None:
     story = driven(gets=[T0])
     story.consume((*T0, 0, 4))
 
@@ -55,7 +55,7 @@ def test_of_a_client_that_nobody_drives_an_answer_may_have_come_before_the_trace
     assert found(RecordsComeToOwners, story.end(2_000)) == []
 
 
-def test_records_of_what_was_taken_away_rest_on_lines_alone() -> None:
+def test_records_of_revoked_partitions_rest_only_on_lines() -> None:
     story = driven(gets=[T0])
     story.partitions("assigned", T0)
     story.at(1_000).partitions("revoked", T0)
@@ -150,7 +150,7 @@ def test_an_overlap_is_one_beyond_what_the_lines_are_late_and_is_never_proven_by
         (False, "No partitions_revoked came in time for a partition that another member was given."),
     ],
 )
-def test_who_reads_on_holds_a_partition_and_of_who_does_not_a_line_is_missing(reads: bool, message: str) -> None:
+def test_a_member_that_still_reads_holds_a_partition_and_one_that_does_not_lacks_a_line(reads: bool, message: str) -> None:
     findings = found(OwnersNeverOverlap, overlap(late=0, shared=2_000, reads=reads))
 
     assert [(finding.observed, finding.line) for finding in findings] == [(message, "partitions_revoked")]

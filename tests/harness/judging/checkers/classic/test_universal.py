@@ -37,7 +37,7 @@ def test_members_that_keep_the_rules_through_many_rebalances_break_none() -> Non
     assert [finding for judge in UNIVERSAL for finding in judge(evidence)] == []
 
 
-def test_what_a_fold_knows_does_not_grow_with_the_rows() -> None:
+def test_the_state_of_a_checker_does_not_grow_with_the_rows() -> None:
     trace = long_story(GENERATIONS).trace
     for make in UNIVERSAL_CHECKERS:
         checker = make()
@@ -46,7 +46,7 @@ def test_what_a_fold_knows_does_not_grow_with_the_rows() -> None:
         assert len(pickle.dumps(checker)) < BYTES_MAX, make
 
 
-def test_a_fold_finds_the_same_in_whatever_pieces_it_is_fed() -> None:
+def test_a_checker_finds_the_same_in_any_pieces_of_a_trace() -> None:
     trace = long_story(5).trace
     for make in UNIVERSAL_CHECKERS:
         assert list(findings_of(make(), trace)) == []

@@ -59,7 +59,7 @@ def test_a_member_that_obeyed_and_is_never_moved_on_is_found_once() -> None:
     assert (finding.requirement, finding.detail) == ("CGI-13", "a")
 
 
-def test_who_has_not_given_up_what_it_is_to_give_up_holds_the_others_back() -> None:
+def test_a_member_that_has_not_revoked_delays_the_others() -> None:
     story = _joined()
     story.hb(2, B, member=B, owns=())
     _two(story, epochs=(1, 2), rounds=2 * ROUNDS_MIN)
@@ -97,7 +97,7 @@ def _disturb(story: EpochStory, how: str) -> None:
 
 
 @pytest.mark.parametrize(("stays", "count"), [(False, 0), (True, 1)])
-def test_a_group_that_is_made_anew_counts_its_epochs_from_one(stays: bool, count: int) -> None:
+def test_a_group_that_is_created_again_counts_its_epochs_from_one(stays: bool, count: int) -> None:
     story = EpochStory()
     story.hb(0, A, member=A, gets=50)
     story.hb(50 if stays else -1, A, member=A)

@@ -45,7 +45,7 @@ def _joined(*target: Any) -> Story:
 
 @pytest.mark.parametrize("profile", ["kafka-4.0", "kafka-4.4"])
 @pytest.mark.parametrize("make", CONSUMER_CHECKERS.members)
-def test_members_that_do_as_they_are_told_are_not_blamed(profile: str, make: Any) -> None:
+def test_members_that_follow_the_answers_are_not_blamed(profile: str, make: Any) -> None:
     traces = [trace_of(profile, seed, 60) for seed in range(6)]
 
     assert [finding for trace in traces for finding in findings_of(make(), trace)] == []
@@ -55,7 +55,7 @@ def test_members_that_do_as_they_are_told_are_not_blamed(profile: str, make: Any
 @pytest.mark.parametrize(
     ("member", "epoch", "requirements"), [("m", 1, []), ("m", 7, ["CGP-17"]), ("m", -1, ["CGP-17"]), ("", -1, []), ("a stranger's", 7, [])]
 )
-def test_a_commit_within_a_transaction_names_its_member_with_an_epoch_that_it_was_given(member: str, epoch: int, requirements: list[str]) -> None:
+def test_a_commit_within_a_transaction_names_its_member_with_an_epoch_that_the_member_got(member: str, epoch: int, requirements: list[str]) -> None:
     story = _joined()
     _beat(story, 1, gets=1)
 
@@ -95,7 +95,7 @@ def test_after_its_leave_a_member_only_joins(epoch: int, requirements: list[str]
 
 @pytest.mark.requirement("CGI-19")
 @pytest.mark.parametrize(("owns", "requirements"), [((T0,), []), ((T0, T1), ["CGI-19"])])
-def test_a_member_owns_what_it_was_given(owns: tuple[Any, ...], requirements: list[str]) -> None:
+def test_a_member_owns_its_assignment(owns: tuple[Any, ...], requirements: list[str]) -> None:
     story = _joined(T0)
     _beat(story, 1, gets=1, owns=owns)
 
@@ -238,9 +238,7 @@ def _driven() -> EpochStory:
 @pytest.mark.requirement("CGP-14")
 @pytest.mark.parametrize("how", ["refused", "left"])
 @pytest.mark.parametrize(("then", "requirements"), [("nothing", []), ("called back", ["CGP-14"]), ("joined", ["CGP-14"])])
-def test_a_leave_or_a_refusal_acknowledges_nothing_until_the_application_is_told_or_the_member_joins(
-    how: str, then: str, requirements: list[str]
-) -> None:
+def test_a_leave_or_a_refusal_acknowledges_nothing_until_the_callback_or_the_next_join(how: str, then: str, requirements: list[str]) -> None:
     story = _driven()
     story.hb(-1) if how == "left" else story.hb(1, error=110)
     if then == "called back":

@@ -19,7 +19,7 @@ UNMET: dict[str, Mapping[str, Any]] = {
     "the tap does not know the cluster's topics": {"topics": None},
     "came or grew meanwhile: t": {"topic_changes": ["u", "t"]},
     "topics that the tap knows nothing of: t": {"topics": {"u": ["id-of-u", 2]}},
-    "does not tell group.consumer.assignors": {"settings": {name: value for name, value in MET["settings"].items() if "assignors" not in name}},
+    "does not report group.consumer.assignors": {"settings": {name: value for name, value in MET["settings"].items() if "assignors" not in name}},
     "assignors of their own: mine": {"settings": {**MET["settings"], "group.consumer.assignors": "uniform, mine"}},
     "whether it has settings of its own: nobody asked": {"group_settings": None},
     "whether it has settings of its own: refused": {"group_settings": {"settings": None, "untold": "refused"}},

@@ -27,7 +27,7 @@ def _blamed(story: EpochStory) -> list[str]:
 
 
 @pytest.mark.requirement("CGT-06")
-def test_who_calls_back_first_and_acknowledges_then_is_not_blamed() -> None:
+def test_a_member_that_calls_back_first_and_then_acknowledges_is_not_blamed() -> None:
     story = _ordered()
     story.partitions("revoked", T1)
     story.tell("callback_done")
@@ -37,7 +37,7 @@ def test_who_calls_back_first_and_acknowledges_then_is_not_blamed() -> None:
 
 
 @pytest.mark.requirement("CGT-06")
-def test_who_acknowledges_while_the_application_is_in_its_callback_is_blamed() -> None:
+def test_a_member_that_acknowledges_while_the_application_is_in_its_callback_is_blamed() -> None:
     story = _ordered()
     story.at(10_000).partitions("revoked", T1)
     story.hb(1, gets=2, owns=(T0,))
@@ -46,7 +46,7 @@ def test_who_acknowledges_while_the_application_is_in_its_callback_is_blamed() -
     assert _blamed(story) == ["The acknowledgement came before the callback had ended."]
 
 
-def test_who_calls_back_after_its_acknowledgement_is_blamed() -> None:
+def test_a_member_that_calls_back_after_its_acknowledgement_is_blamed() -> None:
     story = _ordered()
     story.at(10_000).hb(1, gets=2, owns=(T0,))
     story.at(13_000).partitions("revoked", T1)
@@ -55,7 +55,7 @@ def test_who_calls_back_after_its_acknowledgement_is_blamed() -> None:
     assert _blamed(story) == ["The acknowledgement came before the callback had ended."]
 
 
-def test_who_is_killed_and_started_again_has_nothing_to_give_up() -> None:
+def test_a_member_that_is_killed_and_started_again_has_nothing_to_give_up() -> None:
     story = _ordered()
     story.at(10_000).kit("kill", "m0")
     story.kit("command", "m0", command="subscribe")
@@ -77,7 +77,7 @@ def test_a_line_that_is_a_little_late_proves_nothing() -> None:
     assert _blamed(story) == []
 
 
-def test_who_never_calls_back_is_blamed() -> None:
+def test_a_member_that_never_calls_back_is_blamed() -> None:
     story = _ordered()
     story.hb(1, gets=2, owns=(T0,))
 
@@ -103,7 +103,7 @@ def test_what_is_no_acknowledgement_is_not_judged(how: str) -> None:
     assert _blamed(story) == []
 
 
-def test_who_has_not_listed_its_partitions_yet_gives_none_up() -> None:
+def test_a_member_that_has_not_listed_its_partitions_yet_gives_none_up() -> None:
     """krafka's heartbeat is on its way, with an empty list, while its application is told of the first assignment."""
     story = EpochStory()
     story.kit("command", "m0", command="subscribe")
@@ -117,7 +117,7 @@ def test_who_has_not_listed_its_partitions_yet_gives_none_up() -> None:
 
 
 @pytest.mark.parametrize(("capabilities", "count"), [(["consumer"], 0), (["consumer", "on-revoked"], 1), ([], 1)])
-def test_who_has_no_callback_is_not_blamed_for_calling_none(capabilities: list[str], count: int) -> None:
+def test_a_member_that_has_no_callback_is_not_blamed_for_calling_none(capabilities: list[str], count: int) -> None:
     story = EpochStory()
     story.kit("hello", "m0", capabilities=capabilities)
     story.kit("command", "m0", command="subscribe")

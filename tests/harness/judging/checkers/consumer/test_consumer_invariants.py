@@ -54,7 +54,7 @@ def _beat(
     story.answer(request, error=error, member_epoch=None if error else gets, body=answer, partitions=target or ())
 
 
-def test_who_was_removed_meanwhile_held_nothing_any_more() -> None:
+def test_a_member_that_was_removed_meanwhile_held_nothing_any_more() -> None:
     story = Story()
     _beat(story, "a", 0, gets=1, owns=(), target=(T0,))
     _beat(story, "b", 0, gets=2, owns=(), target=(T0,))
@@ -75,7 +75,7 @@ def test_what_a_member_released_in_its_request_is_free_before_it_is_answered() -
     assert findings(ConsumerGroupInvariants, story) == []
 
 
-def test_two_owners_are_told_when_the_first_is_answered_as_a_member_again() -> None:
+def test_two_owners_are_reported_when_the_first_is_answered_as_a_member_again() -> None:
     story = Story()
     _beat(story, "a", 0, gets=1, owns=(), target=(T0,))
     _beat(story, "b", 0, gets=1, owns=(), target=(T0,))
@@ -124,7 +124,7 @@ def test_a_description_is_true_to_itself(groups: list[dict[str, Any]], requireme
     assert _described(*groups) == requirements
 
 
-def test_a_member_that_joins_again_by_its_id_may_be_in_a_group_that_was_made_anew() -> None:
+def test_a_member_that_joins_again_by_its_id_may_be_in_a_group_that_was_created_again() -> None:
     story = EpochStory()
     story.hb(0, member="a", gets=4)
     story.answer(story.request(Api.CONSUMER_GROUP_DESCRIBE, "admin"), body={"groups": [_group(epoch=4, target=4, a=(4, (0,), (0,)))]})

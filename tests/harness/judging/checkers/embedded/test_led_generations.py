@@ -30,7 +30,7 @@ def test_a_member_leads_the_generations_whose_answer_names_it() -> None:
     assert led[-1][1] == answer
 
 
-def test_who_led_nothing_has_no_rounds() -> None:
+def test_a_member_that_led_nothing_has_no_rounds() -> None:
     story, _ = story_of_two_generations()
 
     assert len(generations_of(syncs_of_leader, Evidence(story.trace), "m0", None)) == 2

@@ -33,7 +33,7 @@ def test_a_refused_commit_ends_no_membership_and_a_refused_heartbeat_does() -> N
     assert not _tracked(story).is_member("m0")
 
 
-def test_joins_leaves_and_ids_are_told_apart() -> None:
+def test_joins_leaves_and_ids_are_distinguished() -> None:
     story = Story()
     frames = [story.request(BEAT, member=member, member_epoch=epoch) for member, epoch in (("m", 0), ("", 0), ("m", 4), ("m", -1), ("m", -2))]
 

@@ -53,7 +53,7 @@ def test_a_member_with_an_epoch_leaves_by_a_heartbeat(epoch: int, goodbye: Goodb
     assert (departures.has_members, departures.requests, departures.clean_close()[0]) == (True, 2, goodbye)
 
 
-def test_who_only_commits_has_not_joined() -> None:
+def test_a_member_that_only_commits_has_not_joined() -> None:
     story = Story()
     story.request(Api.OFFSET_COMMIT)
 

@@ -29,7 +29,7 @@ def test_a_member_of_before_is_judged_when_it_was_let_in_again() -> None:
     assert judged(story) == [("SyncGroup", 7), ("Heartbeat", 7)]
 
 
-def test_a_member_of_before_that_begins_anew_is_judged_from_there_on() -> None:
+def test_an_earlier_member_that_begins_again_is_judged_from_there_on() -> None:
     story = Story()
     story.beat(generation=6, error=25)
     story.join()
@@ -38,7 +38,7 @@ def test_a_member_of_before_that_begins_anew_is_judged_from_there_on() -> None:
     assert judged(story) == [("JoinGroup", None), ("Heartbeat", 1)]
 
 
-def test_who_joined_in_the_trace_is_judged_by_all_that_it_names() -> None:
+def test_a_member_that_joined_in_the_trace_is_judged_by_all_that_it_names() -> None:
     story = Story().member()
     story.beat(member="made-up", generation=9)
 

@@ -63,7 +63,7 @@ def test_a_member_has_the_epoch_that_the_newest_answer_gave() -> None:
     assert mine.target is None
 
 
-def test_what_is_taken_away_is_owned_until_the_member_says_otherwise() -> None:
+def test_a_revoked_partition_is_owned_until_the_member_says_otherwise() -> None:
     story = Beats().beats(0, to=1, target=[T0, T1]).beats(1, owned=[T0, T1]).beats(1, target=[T0])
     mine = tracked(story).members["m0"]
     assert (mine.target, mine.owned) == (frozenset({T0}), frozenset({T0, T1}))

@@ -15,7 +15,7 @@ def standing_after(story: Story) -> InferredGroup:
     return laws.group
 
 
-def test_the_standing_follows_the_transitions_where_they_are_told() -> None:
+def test_the_group_state_follows_the_transitions_where_they_are_reported() -> None:
     story = Group()
     story.moves(None, "Empty", 0)
     story.moves("Empty", "PreparingRebalance", 0)
@@ -45,7 +45,7 @@ def test_the_longest_rebalance_timeout_counts_and_in_version_0_the_session() -> 
     assert standing_after(story).rebalance_ms == 30_000
 
 
-def test_what_the_kit_tells_of_the_settings_is_taken() -> None:
+def test_the_settings_that_the_kit_gives_are_used() -> None:
     story = Story()
     story.kit("upstream", settings={"group.initial.rebalance.delay.ms": 9_000})
 

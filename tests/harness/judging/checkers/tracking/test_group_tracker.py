@@ -31,7 +31,7 @@ def test_an_eager_assignment_replaces_and_a_cooperative_one_adds(protocol: str, 
     assert sorted(tracked(story).hands.now["m0"]) == owned
 
 
-def test_a_member_of_a_load_is_heard_like_a_shim() -> None:
+def test_the_events_of_a_loads_member_are_read_like_a_shims() -> None:
     story = Story().member(gets=[T0])
     story.see("event", who="member", client="m0", partitions=(T0,), body={"name": "partitions_assigned"})
     story.see("event", who="member", client="m1", partitions=(T0,), body={"name": "partitions_assigned"})
@@ -73,7 +73,7 @@ def test_the_refusal_of_an_older_membership_says_nothing_of_the_newer_one(error:
     assert mine.synced_seq > 0
 
 
-def test_who_has_left_is_no_member_and_who_was_refused_it_still_is() -> None:
+def test_a_client_that_left_is_no_member_and_one_whose_leave_was_refused_still_is() -> None:
     story = Story().member(gets=[T0])
     story.leave(error=16)
     assert tracked(story).members["m0"].is_member
@@ -103,7 +103,7 @@ def test_others_are_those_to_whom_the_same_generation_gave_the_partition() -> No
 
 
 @pytest.mark.parametrize("is_told", [False, True])
-def test_a_group_that_is_made_anew_counts_from_one_again(is_told: bool) -> None:
+def test_a_group_that_is_created_again_counts_from_one_again(is_told: bool) -> None:
     story = Story().member(gets=[T0])
     story.join(member=ID, generation=2)
     story.sync(generation=2, gets=[T0])

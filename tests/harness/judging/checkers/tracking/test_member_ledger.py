@@ -30,7 +30,7 @@ def test_of_a_client_that_is_not_known_nothing_is_owned_and_nothing_was_assigned
 
 
 @pytest.mark.requirement("INV-04")
-def test_an_older_generation_says_that_the_group_was_made_anew() -> None:
+def test_an_older_generation_says_that_the_group_was_created_again() -> None:
     ledger, story = MemberLedger(), Story()
     for client in ("m0", "m1"):
         ledger.assign(client, story.answer(story.request(Api.SYNC_GROUP, client, generation=3), partitions=(("t", 0),)))

@@ -39,7 +39,7 @@ def test_an_assignment_is_known_in_its_generation_until_it_is_forgotten() -> Non
     assert assigned.at(oldest, 0) is None, "forgotten: nobody is judged by it"
 
 
-def test_who_was_in_which_generation_is_known_until_the_group_begins_anew() -> None:
+def test_the_members_of_each_generation_are_known_until_the_group_begins_again() -> None:
     lives = MemberLives()
     lives.enters("m0", 3)
     assert [lives.was_in("m0", number) for number in (3, 2, None)] == [True, False, False]

@@ -61,7 +61,7 @@ def test_a_process_of_which_its_application_tells_is_known_again_by_its_client_i
     assert names(story) == ["app", "app", "app"]
 
 
-def test_of_two_that_joined_before_an_application_told_each_keeps_its_own_member_id() -> None:
+def test_of_two_that_joined_before_a_callback_each_keeps_its_own_member_id() -> None:
     story = Story()
     join(story, 1, "a")
     join(story, 2, "b")

@@ -14,7 +14,7 @@ def test_two_runs_of_one_broker_say_the_same_though_ids_differ() -> None:
     assert contrast(performed(STABLE, seed=1), performed(STABLE, seed=2)) is None
 
 
-def test_the_first_answer_that_differs_is_told_by_both() -> None:
+def test_the_first_answer_that_differs_is_reported_by_both() -> None:
     found = contrast(performed(STABLE, profile="kafka-2.4"), performed(STABLE, profile="kafka-1.1"))
 
     assert found is not None
@@ -30,7 +30,7 @@ def test_ids_are_named_in_the_order_of_their_appearance() -> None:
     assert [answers[label]["body"]["member_id"] for label in ("one", "two")] == ["id 1", "id 2"]
 
 
-def test_what_was_not_answered_is_told_as_such() -> None:
+def test_what_was_not_answered_is_reported_as_such() -> None:
     answers = dict(labelled_answers(performed(Script(steps=(*stable("a", "b")[:-3], sync("b", wait=False, label="waits"))))))
 
     assert answers["waits"] == "no answer"

@@ -46,6 +46,6 @@ class Unstartable(ReferenceBrokers):
         yield  # a generator, as the context wants it
 
 
-def test_a_subject_that_cannot_be_had_ends_the_comparison() -> None:
+def test_a_subject_that_is_not_available_ends_the_comparison() -> None:
     with pytest.raises(BrokenEnvironment, match="java is not here"):
         compared(ReferenceBrokers(profile="kafka-4.1"), Unstartable(profile="kafka-4.1"))

@@ -55,7 +55,7 @@ class Unstartable(ReferenceBrokers):
         yield  # a generator, as the context wants it
 
 
-def test_a_subject_that_cannot_be_had_is_the_environments_fault() -> None:
+def test_a_subject_that_is_not_available_is_the_environments_fault() -> None:
     with pytest.raises(BrokenEnvironment, match="java is not here"):
         fuzzing(Unstartable(profile="kafka-4.1"))
 

@@ -36,7 +36,7 @@ def test_a_broker_that_keeps_the_rules_meets_no_divergence() -> None:
     assert answered_counts(trace).total() == 2
 
 
-def test_the_first_answer_that_is_not_the_rules_is_met() -> None:
+def test_the_first_answer_that_is_not_the_rules_is_found() -> None:
     found, _ = divergence()
 
     assert found.step.exchange.label == "first"
@@ -45,11 +45,11 @@ def test_the_first_answer_that_is_not_the_rules_is_met() -> None:
     assert "79 MEMBER_ID_REQUIRED" in found.finding.observed
 
 
-def test_a_trace_that_does_not_tell_its_ground_meets_nothing() -> None:
+def test_a_trace_without_its_cluster_has_no_divergence() -> None:
     assert divergences_in([]) == []
 
 
-def test_what_a_thread_that_sat_on_a_request_explains_is_met_by_judges_alone() -> None:
+def test_what_a_thread_that_kept_a_request_explains_is_found_by_checkers_only() -> None:
     recording = Recording()
     recording.event("ground", profile="kafka-4.1", settings=SETTINGS)
     recording.stable("a")

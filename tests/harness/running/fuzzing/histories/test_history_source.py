@@ -51,7 +51,7 @@ def test_histories_hold_every_kind_of_step_and_many_kinds_of_requests() -> None:
 
 
 @pytest.mark.slow
-def test_where_old_leaders_cannot_be_told_of_instances_no_history_has_both() -> None:
+def test_where_old_leaders_cannot_get_instances_no_history_has_both() -> None:
     kind = Kind(profile="kafka-2.8", settings=SETTINGS, ranges={api: (0, 7) for api in Api if api in VERSIONS}, steps=12)
     joins = [[step for step in script.steps if isinstance(step, Ask) and step.api is Api.JOIN_GROUP] for script in histories(kind, seed=1, count=40)]
     static = [any(ask.fields["group_instance_id"] for ask in asked) for asked in joins]

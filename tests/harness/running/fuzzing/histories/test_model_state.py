@@ -74,7 +74,7 @@ def test_nobody_sees_the_answer_to_what_was_parked_on_a_connection_that_was_cut(
     assert released.released == ()
 
 
-def test_what_a_version_cannot_say_is_not_taken_up() -> None:
+def test_what_a_version_cannot_say_is_not_processed() -> None:
     group = model()
 
     assert group.ask(leave("m0", members=[{"member_id": "a", "group_instance_id": None}] * 2, version=0)) is None

@@ -50,7 +50,7 @@ def test_somebody_stays_and_the_group_is_waited_for_with_all_its_partitions() ->
         assert settled.topics == {"t": [plan.topics["t"], *(step.partitions for step in plan.steps if isinstance(step, Grow))][-1]}
 
 
-def test_answers_are_those_after_which_a_member_goes_on() -> None:
+def test_answers_are_those_after_which_a_member_continues() -> None:
     assert codes_to_go_on_after(Api.CONSUMER_GROUP_HEARTBEAT) == (14, 15, 16, 25, 29, 110)
     for fault in (fault for plan in plans() for fault in faults_of(plan) if isinstance(fault.action, Answer)):
         assert isinstance(fault.action, Answer)

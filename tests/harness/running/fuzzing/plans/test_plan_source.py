@@ -101,7 +101,7 @@ def test_waits_never_end_a_plan_before_it_is_healed_and_time_is_bounded() -> Non
         assert holds + passes < 3 * TIME_MS_MAX
 
 
-def test_a_member_is_told_of_a_rebalance_until_it_joins_again() -> None:
+def test_a_member_gets_rebalance_in_progress_until_it_joins_again() -> None:
     lines = [step for plan in plans() for step in head_of(plan).steps]
     at = [place for place, step in enumerate(lines) if isinstance(step, Heal)]
 
@@ -142,7 +142,7 @@ def test_few_plans_need_a_process_for_each_member() -> None:
 
 
 @pytest.mark.parametrize("theme", themes_of("kafka-4.1"), ids=lambda theme: f"{theme.api.title}-{theme.phase.value}-{theme.code or theme.kind.value}")
-def test_a_plan_with_a_theme_strikes_it_first(theme: Theme) -> None:
+def test_a_plan_with_a_theme_acts_on_it_first(theme: Theme) -> None:
     plan = plan_drawn(Dice(2), Traits(capabilities=ALL, profile="kafka-4.1"), theme)
     triggered = [fault for fault in faults_of(plan) if fault.selector.api == theme.api.title and fault.action.kind == theme.kind.value]
 

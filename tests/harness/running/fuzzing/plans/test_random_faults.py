@@ -59,7 +59,7 @@ def test_delays_lie_around_the_times_at_which_clients_act() -> None:
     assert delays == {150, 400, 900, 3_000, 5_700, 6_400}
 
 
-def test_a_mishap_strikes_its_client_and_is_written_as_schedules_write_it() -> None:
+def test_a_random_fault_acts_on_its_client_and_is_written_as_schedules_write_it() -> None:
     for fault in mishaps(Api.HEARTBEAT):
         assert fault.selector.client == "m0"
         assert fault.selector.api == "Heartbeat"

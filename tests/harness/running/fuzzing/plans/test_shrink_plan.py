@@ -105,7 +105,7 @@ def test_no_plan_is_left_without_anybody_under_test() -> None:
     assert [item for tier in TIERS for item in smaller_plans(one, tier) if not item.members] == []
 
 
-def test_what_came_after_the_proof_and_what_struck_nothing_is_irrelevant() -> None:
+def test_what_came_after_the_proof_and_what_had_no_effect_is_irrelevant() -> None:
     whole = busy_plan()
     trace = [step_seen(0, 0), step_seen(1, 2), triggered(2, "f1"), step_seen(3, 5), triggered(4, "f2"), step_seen(5, 9), triggered(6, "f3")]
 

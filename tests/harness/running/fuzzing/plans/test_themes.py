@@ -32,7 +32,7 @@ def test_each_theme_comes_once_and_no_error_comes_that_the_release_does_not_have
     assert not {theme.code for theme in themes_of("kafka-2.2")} & {ErrorCode.FENCED_INSTANCE_ID}
 
 
-def test_answers_have_a_code_and_what_may_end_a_client_strikes_settled_members_alone() -> None:
+def test_answers_have_a_code_and_a_fault_that_may_end_a_client_acts_only_on_settled_members() -> None:
     assert all((theme.code is not None) is (theme.kind is Kind.ANSWER) for theme in NEWEST)
     assert {theme.phase for theme in NEWEST if theme.code == ErrorCode.GROUP_AUTHORIZATION_FAILED} == {Phase.SETTLED}
     assert {theme.phase for theme in NEWEST if theme.code == ErrorCode.REBALANCE_IN_PROGRESS} == set(Phase)
@@ -64,7 +64,7 @@ def test_another_seed_has_another_order() -> None:
     assert first != other
 
 
-def test_a_theme_is_struck_when_its_mishap_befell_its_request() -> None:
+def test_a_theme_is_covered_when_its_fault_acted_on_its_request() -> None:
     commit, beat = answers("f1", Api.OFFSET_COMMIT, 22), answers("f2", Api.HEARTBEAT, 22)
     other, hold = answers("f3", Api.OFFSET_COMMIT, 25), holds("f4", Api.OFFSET_COMMIT, ms=10)
     whole = a_plan(commit, beat, other, hold)

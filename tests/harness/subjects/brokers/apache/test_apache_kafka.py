@@ -51,7 +51,7 @@ def test_one_controller_and_as_many_brokers_as_wanted(tmp_path: Path, release: s
         ("1.1.0", None, False, True, "maven"),
     ],
 )
-def test_the_image_is_taken_where_there_is_one_else_the_jars(
+def test_the_image_is_used_where_there_is_one_else_the_jars(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: str, provider: str | None, is_cached: bool, image: bool, expected: str
 ) -> None:
     def docker(release: str, say: object, *, pulls: bool) -> Any:
@@ -64,10 +64,10 @@ def test_the_image_is_taken_where_there_is_one_else_the_jars(
     assert _subject(tmp_path, release, provider=provider)._provision().provided_by == expected
 
 
-def test_who_asks_for_a_container_is_given_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_that_requires_a_container_gets_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "provision_docker", lambda *_, **__: None)
 
-    with pytest.raises(BrokenEnvironment, match=r"apache-kafka 4\.1\.0 is in no image here: .* `make images`"):
+    with pytest.raises(BrokenEnvironment, match=r"apache-kafka 4\.1\.0 has no image here: .* `make images`"):
         _subject(tmp_path, "4.1.0", provider="docker")._provision()
 
 

@@ -47,7 +47,7 @@ def test_a_client_of_zookeeper_stands_in_where_the_releases_own_fails_on_a_newer
     assert ("org.apache.zookeeper:zookeeper:3.4.10" in releases().needs_of(release).artifacts(release)) is stands_in
 
 
-def test_a_release_that_is_not_known_is_taken_by_its_range() -> None:
+def test_an_unknown_release_is_handled_by_its_range() -> None:
     assert releases().needs_of("4.7.0") is releases().needs_of("4.1.0")
     assert releases().needs_of("2.6.0") is releases().needs_of("2.8.2")
 
@@ -55,7 +55,9 @@ def test_a_release_that_is_not_known_is_taken_by_its_range() -> None:
 def test_a_release_is_followed_by_new_where_it_has_another_coordinator() -> None:
     assert releases().with_new("3.7.2") == ("3.7.2", False)
     assert releases().with_new("3.7.2-new") == ("3.7.2", True)
-    with pytest.raises(WrongUsage, match=r"apache-kafka@4\.0\.0-new: brokers of .* can be had with a new coordinator, others have one alone"):
+    with pytest.raises(
+        WrongUsage, match=r"apache-kafka@4\.0\.0-new: brokers of .* are available with a new coordinator, others have only one coordinator"
+    ):
         releases().with_new("4.0.0-new")
 
 

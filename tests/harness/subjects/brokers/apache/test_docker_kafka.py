@@ -13,7 +13,7 @@ from groupproof.harness.subjects.processes.folders import Folders
 from groupproof.harness.subjects.processes.images import place
 
 
-def test_an_image_that_is_here_is_taken(docker: Path) -> None:
+def test_an_image_that_is_here_is_used(docker: Path) -> None:
     image = provision_docker("4.1.0", print, pulls=True)
 
     assert image == Image(name="apache/kafka:4.1.0")
@@ -26,7 +26,7 @@ def test_without_the_image_there_is_none(docker: Path) -> None:
     assert provision_docker("4.1.0", print, pulls=False) is None
 
 
-def test_one_that_was_built_here_is_taken_where_the_official_one_cannot_be_pulled(docker: Path) -> None:
+def test_an_image_built_here_is_used_if_the_official_one_cannot_be_pulled(docker: Path) -> None:
     program = docker / "bin" / "docker"
     program.write_text(program.read_text().replace('case "$*" in', 'case "$*" in pull*) exit 1;;').replace("$word*", "*$word*"))
     (docker / "refuses").write_text(" apache/kafka\n")

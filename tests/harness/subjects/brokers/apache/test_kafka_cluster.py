@@ -76,7 +76,7 @@ def test_brokers_come_up_and_one_can_be_killed_until_the_last(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_a_broker_that_ends_while_it_starts_is_told_with_its_last_words(tmp_path: Path) -> None:
+def test_a_broker_that_ends_while_it_starts_is_reported_with_its_last_words(tmp_path: Path) -> None:
     async def main() -> None:
         running = RunningKafka(_Fake("down"), _nodes(tmp_path, brokers=1), _folders(tmp_path))
         try:
@@ -114,7 +114,7 @@ def test_a_broker_can_be_paused_and_killed_and_comes_back_with_its_data_at_its_p
                 await running.connect("127.0.0.1", port)
             assert (data.is_dir(), running.deaths()) == (True, [])
             for node, how, why in (
-                (1, "pause", r"broker 1 is broken already \(kill\); mend it first"),
+                (1, "pause", r"broker 1 is broken already \(kill\); heal it first"),
                 (0, "drown", "broker 0 can't be broken by 'drown'; the ways are pause, kill, slow-disk"),
                 (0, "slow-disk", "the disk of broker 0 can't be slowed: it was not started for that, or fake can't be"),
                 (CONTROLLER_ID, "kill", "no broker 100 is running here"),

@@ -47,7 +47,7 @@ def test_a_broker_that_others_can_take_over_from_is_missed_soon_and_a_single_one
 
 
 @pytest.mark.parametrize("zookeeper_port", [0, 2181])
-def test_behind_a_proxy_clients_are_told_its_address_and_brokers_their_own(zookeeper_port: int) -> None:
+def test_behind_a_proxy_clients_get_its_address_and_brokers_their_own(zookeeper_port: int) -> None:
     node = replace(PAIR[0], advertised=("127.0.0.1", 7000), inner_port=9091)
     properties = _layout(CONTROLLER, node, PAIR[1], zookeeper_port=zookeeper_port).properties(node)
 
@@ -91,5 +91,5 @@ def test_a_properties_file_keeps_backslashes() -> None:
 
 @pytest.mark.parametrize(("name", "value"), [("a", "1\nb=2"), ("", "1"), ("a=b", "1"), ("#a", "1"), ("a b", "1")])
 def test_what_would_be_read_back_as_something_else_is_refused(name: str, value: str) -> None:
-    with pytest.raises(ValueError, match="can't be said in a properties file"):
+    with pytest.raises(ValueError, match="can't be written in a properties file"):
         rendered({name: value})

@@ -94,7 +94,7 @@ def test_without_java_it_is_said_what_to_install(bin_folder: Path, tmp_path: Pat
         provision_maven("4.1.0", tmp_path, print)
 
 
-def test_a_jdk_that_is_too_old_is_told(bin_folder: Path, tmp_path: Path) -> None:
+def test_a_jdk_that_is_too_old_is_reported(bin_folder: Path, tmp_path: Path) -> None:
     program(bin_folder, "java", """echo 'openjdk version "11.0.2"' >&2""")
 
     with pytest.raises(BrokenEnvironment, match=r"apache-kafka@4\.1\.0 needs Java >=17, this is 11\.0\.2"):
@@ -116,7 +116,7 @@ def test_a_release_that_the_repository_lacks_is_wrong_usage(bin_folder: Path, tm
         provision_maven("4.9.9", tmp_path, print)
 
 
-def test_a_storage_that_cannot_be_formatted_is_told_with_what_was_said(bin_folder: Path, tmp_path: Path) -> None:
+def test_a_storage_that_cannot_be_formatted_is_reported_with_what_was_said(bin_folder: Path, tmp_path: Path) -> None:
     program(bin_folder, "java", """case "$*" in *version*) echo 'openjdk version "17.0.1"' >&2;; *) echo 'no such option'; exit 1;; esac""")
     program(bin_folder, "mvn", "exit 0")
 

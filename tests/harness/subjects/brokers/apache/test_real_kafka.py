@@ -76,7 +76,7 @@ def test_groups_move_when_a_broker_is_killed(tmp_path: Path) -> None:
     _running("4.1.0", tmp_path, work, brokers=2)
 
 
-def test_a_broker_that_refuses_its_settings_is_told_with_its_last_words(tmp_path: Path) -> None:
+def test_a_broker_that_refuses_its_settings_is_reported_with_its_last_words(tmp_path: Path) -> None:
     async def work(running: RunningCluster) -> None:
         raise AssertionError(f"{running} must not come up")
 

@@ -61,7 +61,7 @@ def test_without_java_it_is_said_what_to_install(bare: Path, tmp_path: Path) -> 
     assert zookeeper_at_hand(tmp_path) is None
 
 
-def test_a_java_that_is_too_old_is_told(bare: Path, tmp_path: Path) -> None:
+def test_a_java_that_is_too_old_is_reported(bare: Path, tmp_path: Path) -> None:
     program(bare, "java", "echo 'java version \"1.7.0\"' >&2")
     with pytest.raises(BrokenEnvironment, match=r"ZooKeeper needs Java >=8, this is 1\.7\.0"):
         provision_zookeeper(tmp_path, print)
@@ -81,7 +81,7 @@ def test_where_containers_are_wanted_it_is_the_official_image_or_nothing(docker:
 
     (docker / "refuses").write_text("\n".join(["image"]) + "\n")
     (docker / "bin" / "docker").write_text(f'#!/bin/sh\necho "$*" >> {docker}/told\n[ "$1" = version ]\n')
-    with pytest.raises(BrokenEnvironment, match="in no image here: start an engine that can pull zookeeper"):
+    with pytest.raises(BrokenEnvironment, match="there is no image of ZooKeeper here: start a container engine that can pull zookeeper"):
         provision_zookeeper(tmp_path / "cache", print)
 
 
@@ -96,7 +96,7 @@ def test_its_configuration_lets_sessions_be_a_second_long_and_its_counters_be_as
     assert set(plan["remove"]) == {str(tmp_path / "data" / "zookeeper"), str(tmp_path / "data" / "zookeeper.cfg")}
 
 
-def test_one_that_does_not_start_is_told_with_its_last_words(bare: Path, tmp_path: Path) -> None:
+def test_one_that_does_not_start_is_reported_with_its_last_words(bare: Path, tmp_path: Path) -> None:
     program(bare, "java", "echo 'Error: no heap'; exit 1")
     provided = ZooKeeperRuntime(provided_by="x", java=str(bare / "java"), classpath="/jars/*")
 

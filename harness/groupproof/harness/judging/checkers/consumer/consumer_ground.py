@@ -49,7 +49,7 @@ def _settings(upstream: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is unknown about the timeouts of the brokers behind a tap."""
     settings: Mapping[str, Any] = upstream["settings"]
     if missing := [name for name in _DECISIVE if name not in settings]:
-        yield f"the broker does not tell {', '.join(missing)}"
+        yield f"the broker does not report {', '.join(missing)}"
     elif unknown := set(listed(settings[ASSIGNORS])) - _OWN_ASSIGNORS:
         yield f"its brokers have assignors of their own: {', '.join(sorted(unknown))}"
     own: Mapping[str, Any] = upstream.get("group_settings") or {"settings": None, "untold": "nobody asked"}

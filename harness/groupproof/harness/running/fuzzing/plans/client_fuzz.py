@@ -222,9 +222,9 @@ class ClientFuzzing(CertifyRun):
     def state(self) -> str:
         """Return the run's progress, in a line."""
         seconds = time.monotonic() - self._began if self.took_s == 0 else self.took_s
-        kinds = f"{len(self.finds.found)} kinds of failure found, {len(self.finds.excused)} known ones met"
+        kinds = f"{len(self.finds.found)} kinds of failure found, {len(self.finds.excused)} known ones found"
         is_classic = self._effort.dialect == CLASSIC_CAPABILITY
-        themes = f"{len(self._themes_covered)} of {len(themes_of(self.config.profile))} themes struck, " if is_classic else ""
+        themes = f"{len(self._themes_covered)} of {len(themes_of(self.config.profile))} themes covered, " if is_classic else ""
         done = f"{self.plans} plans, {themes}{self.faults} faults, {self.requests} requests"
         return f"{done}, {kinds}, {len(self.undecided)} plans undecided, {seconds:.0f} s"
 

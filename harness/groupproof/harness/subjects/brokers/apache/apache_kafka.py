@@ -96,7 +96,7 @@ class ApacheKafka:
                 return image
         if self.provider == "docker":
             raise BrokenEnvironment(
-                f"apache-kafka {self.release} is in no image here: start an engine that can pull it, or build one by `make images`"
+                f"apache-kafka {self.release} has no image here: start a container engine that can pull it, or build one with `make images`"
             )
         return provision_maven(self.release, self.cache, self.say)
 

@@ -80,7 +80,9 @@ class Releases:
         """Return the release that `asked` names, and whether with its new coordinator; raise `WrongUsage` where it has none."""
         release = asked.removesuffix(NEW)
         if release != asked and not self.new.releases.contains(release):
-            raise WrongUsage(f"apache-kafka@{asked}: brokers of {self.new.releases} can be had with a new coordinator, others have one alone")
+            raise WrongUsage(
+                f"apache-kafka@{asked}: brokers of {self.new.releases} are available with a new coordinator, others have only one coordinator"
+            )
         return release, release != asked
 
     def needs_of(self, release: str) -> Needs:

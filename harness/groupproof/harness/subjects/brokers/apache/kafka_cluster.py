@@ -137,7 +137,7 @@ class RunningKafka:
         if node not in {broker.node_id for broker in self._layout.brokers} - self._stopped:
             raise BrokenEnvironment(f"no broker {node} is running here that could be broken")
         if node in self._broken:
-            raise BrokenEnvironment(f"broker {node} is broken already ({self._broken[node].how}); mend it first")
+            raise BrokenEnvironment(f"broker {node} is broken already ({self._broken[node].how}); heal it first")
 
     async def finish(self, within_s: float) -> bool:
         """Let every broker end in order; tell whether all did in time."""

@@ -144,7 +144,7 @@ def rendered(properties: Mapping[str, str]) -> str:
     lines = []
     for name, value in properties.items():
         if any(character in f"{name}{value}" for character in "\n\r") or not name or any(character in name for character in " =:#!\\"):
-            raise ValueError(f"{name!r} = {value!r} can't be said in a properties file")
+            raise ValueError(f"{name!r} = {value!r} can't be written in a properties file")
         escaped = value.replace("\\", "\\\\")
         lines.append(f"{name}={escaped}\n")
     return "".join(lines)

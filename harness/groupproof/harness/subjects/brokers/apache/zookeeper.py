@@ -85,7 +85,7 @@ def provision_zookeeper(cache: Path, say: Say) -> ZooKeeperRuntime:
     if wants_containers():
         image = _table()["image"].format(release=zookeeper_release())
         if not has_image(image, say, pulls=True):
-            raise BrokenEnvironment(f"ZooKeeper is in no image here: start an engine that can pull {image}")
+            raise BrokenEnvironment(f"there is no image of ZooKeeper here: start a container engine that can pull {image}")
         sweep(say)
         return ZooKeeperRuntime(provided_by=f"docker ({image})", image=image)
     try:

@@ -29,7 +29,7 @@ def main(plan: str) -> int:
         library.rd_kafka_mock_topic_create(cluster, topic.encode(), int(partitions), 1)
     if _DELAY in arguments["settings"]:
         if not hasattr(library, "rd_kafka_mock_group_initial_rebalance_delay_ms"):
-            raise SystemExit("this librdkafka can't be told an initial delay")
+            raise SystemExit("this librdkafka has no setting for an initial delay")
         library.rd_kafka_mock_group_initial_rebalance_delay_ms(cluster, int(arguments["settings"][_DELAY]))
     addresses = library.rd_kafka_mock_cluster_bootstraps(cluster).decode().split(",")
     print(json.dumps({"addresses": addresses, "version": library.rd_kafka_version_str().decode()}), flush=True)
