@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from groupproof.coordinator.machine.function_registry import functions_of
 from groupproof.coordinator.machine.variant import REFERENCE, profile_with
-from groupproof.protocol.rules import profile as profile_named
 from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, state_name
 from groupproof.protocol.rules.dialect_registry import on_change
 from groupproof.protocol.rules.profiles import base_of
+from groupproof.protocol.rules.profiles import profile as profile_named
 from groupproof.protocol.vocabulary import ErrorCode
 
 if TYPE_CHECKING:
