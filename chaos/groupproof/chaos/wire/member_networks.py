@@ -17,7 +17,7 @@ import trio
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.plan import Impair
 from groupproof.harness.subjects.networks.broker_address import Address
-from groupproof.harness.subjects.networks.client_ids import RelabelledStream
+from groupproof.harness.subjects.networks.client_ids import ProcessStarts, RelabelledStream
 from groupproof.harness.subjects.networks.impairments import Receipt
 from groupproof.harness.subjects.networks.network import ThrottledStream
 from groupproof.harness.subjects.networks.stream_wrapper import StreamWrapper
@@ -223,6 +223,7 @@ class MemberEntrance:
         self.addresses: list[Address] = []
         self.names: dict[int, str] = {}
         self.arrivals: dict[str, trio.Event] = {}
+        self.starts = ProcessStarts()
 
     async def connect(self, host: str, port: int) -> trio.abc.Stream:
         return await trio.open_tcp_stream(host, port)
@@ -241,6 +242,7 @@ class _ToxicDoors:
         return await self.network.open_link(self.member, route, lambda link: partial(self._serve, link, serve), self.doors)
 
     async def _serve(self, link: _MemberLink, serve: Serve, stream: trio.abc.Stream, peer: str) -> None:
+        await self.entrance.starts.over()
         named = RelabelledStream(stream, self.member) if self.entrance.names else stream
         if self.member in self.entrance.arrivals:
             self.entrance.arrivals.pop(self.member).set()

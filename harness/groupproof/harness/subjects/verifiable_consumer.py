@@ -16,7 +16,7 @@ import shlex
 import signal
 import subprocess
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -272,8 +272,10 @@ class _Verifiable:
             body |= {"unimplemented": "the program takes one topic"}
         elif command == "subscribe":
             self.watched = _EventWatcher(self.listener)
-            self._process = await self._subject.start(self, fields)
-            self._name(str(fields["client_id"]))
+            entrance = self._entrance
+            with entrance.starts.pending() if isinstance(entrance, NamingEntrance) else nullcontext():
+                self._process = await self._subject.start(self, fields)
+                self._name(str(fields["client_id"]))
             # A JVM is slow to start, and the case's timers must not include that. The first event of some programs is their assignment.
             await self.watched.has_spoken.wait()
             body |= {"ok": True, "ignored": self._subject.ignored(fields)}

@@ -107,31 +107,55 @@ def test_a_socket_that_is_closed_has_no_owner_and_neither_has_one_with_another_p
             owner_of_connection(local, remote, {os.getpid(): "m0", 4711: "m1"})
 
 
+class Listening(AlwaysUp):
+    nodes = (0,)
+    heard: list[str | None]
+
+    def __init__(self) -> None:
+        self.heard = []
+
+    def advertise(self, node_id: int, host: str, port: int) -> None:
+        assert port
+
+    async def serve_connection(self, node_id: int, stream: trio.abc.Stream, peer: str) -> None:
+        data = await stream.receive_some()
+        self.heard.append(read_request(Framer().feed(bytes(data))[0]).client_id)
+        await stream.send_all(b"done")
+
+
+HEARTBEAT = frame(write_request(Api.HEARTBEAT, 4, 1, "own", BODY))
+
+
 def test_on_a_network_with_names_requests_come_under_the_owners_name() -> None:
-    class Listening(AlwaysUp):
-        nodes = (0,)
-        heard: list[str | None]
-
-        def __init__(self) -> None:
-            self.heard = []
-
-        def advertise(self, node_id: int, host: str, port: int) -> None:
-            assert port
-
-        async def serve_connection(self, node_id: int, stream: trio.abc.Stream, peer: str) -> None:
-            data = await stream.receive_some()
-            self.heard.append(read_request(Framer().feed(bytes(data))[0]).client_id)
-            await stream.send_all(b"done")
-
     async def main() -> None:
         network, brokers = LoopbackNetwork(), Listening()
         async with network.opened(brokers) as addresses:
             for names in ({}, {os.getpid(): "m0"}):
                 network.names = names
                 stream = await network.connect(*addresses[0])
-                await stream.send_all(frame(write_request(Api.HEARTBEAT, 4, 1, "own", BODY)))
+                await stream.send_all(HEARTBEAT)
                 assert await stream.receive_some() == b"done"
                 await stream.aclose()
         assert brokers.heard == ["own", "m0"]
+
+    trio.run(main)
+
+
+@on_linux
+def test_a_connection_that_comes_while_its_process_starts_waits_for_the_name() -> None:
+    """A busy kit learns the pid later than the program connects."""
+
+    async def main() -> None:
+        network, brokers = LoopbackNetwork(), Listening()
+        async with network.opened(brokers) as addresses:
+            with network.starts.pending(), network.starts.pending():
+                stream = await network.connect(*addresses[0])
+                await stream.send_all(HEARTBEAT)
+                await trio.testing.wait_all_tasks_blocked()
+                assert brokers.heard == []
+                network.names[os.getpid()] = "m0"
+            assert await stream.receive_some() == b"done"
+            await stream.aclose()
+        assert brokers.heard == ["m0"]
 
     trio.run(main)

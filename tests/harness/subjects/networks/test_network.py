@@ -149,7 +149,7 @@ def test_in_memory_time_can_be_virtual() -> None:
     trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
 
 
-def test_during_a_flood_requests_are_echo_up_slowly() -> None:
+def test_during_a_flood_requests_are_read_slowly() -> None:
     async def main() -> None:
         network = LoopbackNetwork()
         async with network.opened(Echo()) as addresses:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import trio
@@ -17,7 +17,7 @@ import trio
 from groupproof.harness.subjects.networks.stream_wrapper import StreamWrapper
 from groupproof.protocol.wire.message_codec import FRAME_BYTES_MAX, Framer, FramingError, frame
 
-__all__ = ["OwnerGone", "RelabelledStream", "owner_of_connection", "with_client_id"]
+__all__ = ["OwnerGone", "ProcessStarts", "RelabelledStream", "owner_of_connection", "with_client_id"]
 
 _PROC = Path("/proc")
 _CLIENT_ID_AT = 8  # after API key, version and correlation; a nullable string in every request header from v1 on
@@ -58,6 +58,31 @@ class RelabelledStream(StreamWrapper):
             if frames:
                 return b"".join(frame(with_client_id(data, self._client_id)) for data in frames)
         return b""
+
+
+class ProcessStarts:
+    """The starts of processes whose connections are named by their pid. A busy kit may get a connection before it gets the pid."""
+
+    def __init__(self) -> None:
+        self._pending = 0
+        self._ended = trio.Event()
+
+    @contextmanager
+    def pending(self) -> Iterator[None]:
+        """Count one start, until the pid has its name."""
+        self._pending += 1
+        try:
+            yield
+        finally:
+            self._pending -= 1
+            if not self._pending:
+                self._ended.set()
+                self._ended = trio.Event()
+
+    async def over(self) -> None:
+        """Wait until no start is pending."""
+        while self._pending:
+            await self._ended.wait()
 
 
 def owner_of_connection(local: int, remote: int, processes: Mapping[int, str]) -> str | None:

@@ -19,7 +19,7 @@ from groupproof.coordinator.broker.sockets import Poller, Socket
 from groupproof.harness.model.errors import BrokenEnvironment, KitFailure
 from groupproof.harness.model.plan import Impair
 from groupproof.harness.subjects.networks.broker_address import Address
-from groupproof.harness.subjects.networks.client_ids import OwnerGone, RelabelledStream, owner_of_connection
+from groupproof.harness.subjects.networks.client_ids import OwnerGone, ProcessStarts, RelabelledStream, owner_of_connection
 from groupproof.harness.subjects.networks.impairments import Impairments, Receipt
 from groupproof.harness.subjects.networks.memory_streams import memory_stream_pair
 from groupproof.harness.subjects.networks.ports import reserve_port
@@ -74,11 +74,12 @@ class Entrance(Protocol):
 class NamingEntrance(Protocol):
     """A connection point for programs that accept no client id (level 0). `names` maps a process to the client id for its requests.
 
-    The event of a name in `arrivals` is set when its first connection has come.
+    The event of a name in `arrivals` is set when its first connection has come. While a process starts (`starts`), connections wait for its name.
     """
 
     names: dict[int, str]
     arrivals: dict[str, trio.Event]
+    starts: ProcessStarts
 
 
 class Network(Protocol):
@@ -114,6 +115,7 @@ class LoopbackNetwork:
         self.first_port = first_port
         self.names: dict[int, str] = {}
         self.arrivals: dict[str, trio.Event] = {}
+        self.starts = ProcessStarts()
         self.is_flooded: Callable[[], bool] = lambda: False
         self.addresses: list[Address] = []
 
@@ -169,6 +171,7 @@ class LoopbackNetwork:
         except OSError:
             await serve(stream, "gone")
             return
+        await self.starts.over()
         try:
             name = owner_of_connection(port, stream.socket.getsockname()[1], self.names) if self.names else None
         except OwnerGone:
