@@ -53,7 +53,7 @@ def test_a_switch_reports_the_overlap_and_leaves_a_trace_that_is_explained(group
         (("datalink", "worker", "--group", "g", "--bootstrap", "h:1", "--task", "a=b"), "NAME=COST"),
         (("datalink", "worker", "--group", " ", "--bootstrap", "h:1"), "needs a group"),
         (("simulate", "--profile", "datalink"), "groupproof datalink simulate"),
-        (("serve", "--profile", "kafka-4.1", "--reading", "datalink-no-vote"), "goes with --profile datalink"),
+        (("serve", "--profile", "kafka-4.1", "--reading", "datalink-no-vote"), "use it with --profile datalink"),
         (("serve", "--profile", "datalinks"), "datalink"),
     ],
 )

@@ -71,7 +71,7 @@ def test_settings_in_which_the_brokers_differ_are_unknown(monkeypatch: pytest.Mo
 def test_settings_that_only_one_broker_reports_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     upstream = told_as(monkeypatch, dict(DECISIVE), {})
 
-    assert (upstream.settings, upstream.untold) == (None, f"the broker does not tell {', '.join(DECISIVE)}")
+    assert (upstream.settings, upstream.untold) == (None, f"the broker does not report {', '.join(DECISIVE)}")
 
 
 def told_as(monkeypatch: pytest.MonkeyPatch, *settings: dict[str, str | None]) -> UpstreamInfo:
