@@ -58,6 +58,16 @@ def test_one_row_of_an_older_release_is_not_strict_though_no_release_explains_al
     assert {verdict for _, verdict in beside_ok(judgement)} == {Verdict.NON_STRICT}
 
 
+def test_a_time_of_an_older_release_is_not_strict() -> None:
+    """Up to 3.9 a member id that was never used delays the initial rebalance until its session ends."""
+    bug, case = "gone/SessionEnd/PreparingRebalance/pending-ends", "delay/classic/pending-id-ends"
+    judgement = judgements(bug, [BY_ID[case]])[case]
+    (finding,) = (finding for finding in judgement.findings if finding.verdict is not Verdict.OK)
+
+    assert (finding.requirement, finding.verdict) == ("TR-046", Verdict.NON_STRICT)
+    assert finding.observed.endswith("too late. As kafka-3.9 does.")
+
+
 @pytest.mark.parametrize("case", ["reconcile/consumer/three-members", "assign/consumer/uniform-one-topic-two-members"])
 def test_targets_of_the_brokers_own_behind_an_open_field_are_followed_and_reported(case: str) -> None:
     own = replace(variant_named("uniform-from-the-end"), dialect="consumer", fields={"first_group_epoch": 0})

@@ -219,7 +219,7 @@ def _findings(
     last = replay
     if replay.divergence is not None:
         finding = with_broken_target(finding_of(replay.divergence, replay), replay)
-        is_of_rules = finding.verdict in _ADVERSE and finding.proof is not Proof.TIMING  # no release is slower by its rules
+        is_of_rules = finding.verdict in _ADVERSE
         if names_release and is_of_rules:
             found, last = _by_releases(history, replay, profile, settings, tolerance)
             is_failed = any(finding.verdict is Verdict.FAILED for finding in found)
