@@ -53,3 +53,13 @@ def test_what_is_missing_is_wrong_usage(arguments: list[str], message: str, grou
 
     assert called.code == 3
     assert message in called.complaint
+
+
+def test_a_registered_coordinator_has_a_file_too(groupproof: Call, tmp_path: Path) -> None:
+    run = report({"leave/classic/close": ("FAILED", "aaaaaaaaaaaa")}, name="kfake")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "report.json").write_text(json.dumps({**run, "subject": {**run["subject"], "side": "coordinator"}}))
+
+    called = groupproof("expect", "update", "out", "--url", "https://example.org/1", "--dry-run")
+
+    assert called.out.splitlines()[-1] == "added leave/classic/close: It did something."

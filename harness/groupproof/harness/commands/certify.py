@@ -95,7 +95,7 @@ def _certify_coordinator(named: str, options: RunOptions) -> int:
     if options.variant is not None:
         found = as_variant(found, options.variant)
     meet(found, certification.say, options.group_prefix)
-    certification.known_from(expectations_of(found))
+    certification.known_from(expectations_of(found.name))
     version = found.release or found.version
     certification.settle_output(f"{found.name}-{version}" if version else found.spec)
     config = certification.run_config(profile=options.profile or found.profile, jobs=options.jobs or JOBS)

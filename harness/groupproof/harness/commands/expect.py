@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -15,7 +16,9 @@ group = Group("expect", {"update": "groupproof.harness.commands.expect:update"},
 
 @click.command()
 @click.argument("report", type=click.Path(path_type=Path))
-@click.option("--file", type=click.Path(path_type=Path), metavar="FILE", help="The expectations file.  [default: that of the registered client]")
+@click.option(
+    "--file", type=click.Path(path_type=Path), metavar="FILE", help="The expectations file.  [default: that of the registered client or coordinator]"
+)
 @click.option("--reason", metavar="TEXT", help="The reason of the new known failures.  [default: the observation of each failure]")
 @click.option("--url", metavar="URL", help="A page about the new failures.")
 @click.option("--findings", metavar="PATH", help="The same, as a page in the repository.")
@@ -32,7 +35,7 @@ def update(*, report: Path, file: Path | None, reason: str | None, url: str | No
     if url and findings:
         raise click.UsageError("give either --url or --findings")
     run = read_report(report)
-    file = file or _shipped(run["subject"]["name"])
+    file = file or _shipped(run["subject"]["name"], run["subject"]["side"])
     reading = KnownReason(reason=reason, source_name="findings" if findings else "url", source=findings or url, releases=releases)
     done = updated(file, run, reading)
     for change in done.changes:
@@ -45,11 +48,14 @@ def update(*, report: Path, file: Path | None, reason: str | None, url: str | No
     return 0
 
 
-def _shipped(name: str) -> Path:
+def _shipped(name: str, side: str) -> Path:
+    """Return the file that ships with a registered subject."""
     from groupproof.clients.registry.registered_clients import UnknownClient, resolve
     from groupproof.harness.model.errors import WrongUsage
+    from groupproof.harness.running.runs.coordinator_run import expectations_of
 
-    try:
-        return resolve(name).expectations
-    except UnknownClient as error:
-        raise WrongUsage(f"{name} is not registered, so no file ships for it; give yours with --file") from error
+    with suppress(UnknownClient):
+        file = expectations_of(name) if side == "coordinator" else resolve(name).expectations
+        if file is not None:
+            return file
+    raise WrongUsage(f"{name} is not registered, so no file ships for it; give yours with --file")

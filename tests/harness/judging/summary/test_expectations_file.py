@@ -93,6 +93,45 @@ def test_an_entry_over_several_cases_that_all_fail_stays(file: Path) -> None:
     assert update(file, report(run), KnownReason()).changes == ()
 
 
+SHARED = """[[known]]
+subject = ">=1.0,<2"
+verdict = "FAILED"
+reason = "its disk is full"
+url = "https://example.org/3"
+
+[known.cases]
+"leave/classic/close" = "aaaaaaaaaaaa" # of the first run
+"join/classic/first" = ["bbbbbbbbbbbb", "cccccccccccc"]
+"""
+
+
+def test_a_case_of_an_entry_for_several_is_changed_or_removed_and_the_others_stay(tmp_path: Path) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text(SHARED)
+
+    changed = update(
+        path, report({"leave/classic/close": ("FAILED", "dddddddddddd"), "join/classic/first": ("EXCUSED", "cccccccccccc")}), KnownReason()
+    )
+    removed = update(
+        path, report({"leave/classic/close": ("EXCUSED", "aaaaaaaaaaaa"), "join/classic/first": ("NON_STRICT", "bbbbbbbbbbbb")}), KnownReason()
+    )
+
+    assert changed.text == SHARED.replace('"aaaaaaaaaaaa" # of the first run', '"dddddddddddd"')
+    assert changed.changes == ("changed leave/classic/close: it fails in another way; see that its reason still holds: It did something.",)
+    assert removed.text == SHARED.replace('"join/classic/first" = ["bbbbbbbbbbbb", "cccccccccccc"]\n', "")
+    assert removed.changes == ("took out join/classic/first: it is NON_STRICT in odd 1.2",)
+
+
+def test_an_entry_for_several_cases_ends_with_its_last(tmp_path: Path) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text(f"{KNOWN}\n{SHARED}")
+
+    done = update(path, report({"leave/classic/close": ("OK", None), "join/classic/first": ("OK", None)}), KnownReason())
+
+    assert "disk is full" not in done.text
+    assert len(done.changes) == 3
+
+
 @pytest.mark.parametrize("verdict", ["INCONCLUSIVE", "BROKEN"])
 def test_a_case_without_a_verdict_changes_nothing(verdict: str, file: Path) -> None:
     assert update(file, report({"leave/classic/close": (verdict, None)}), KnownReason()).changes == ()

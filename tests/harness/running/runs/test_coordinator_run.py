@@ -78,7 +78,7 @@ def test_a_subject_that_cannot_be_started_is_given_up_with_a_report() -> None:
 
 
 def test_a_coordinator_without_known_failures_has_no_file_of_them() -> None:
-    assert expectations_of(ReferenceBrokers(profile="kafka-4.1")) is None
+    assert expectations_of(ReferenceBrokers(profile="kafka-4.1").name) is None
 
 
 @pytest.mark.slow

@@ -95,9 +95,11 @@ def background_run_of(run_plan: RunPlan, cases: Sequence[Case], *, processes: in
         broker = subject_named(options.named, profile=options.profile, say=_quiet)
         meet(broker, _quiet)
         jobs = options.jobs or JOBS
-        config = run_plan.run_config(cases, profile=options.profile or broker.profile, jobs=_part(jobs, processes), shipped=expectations_of(broker))
+        config = run_plan.run_config(
+            cases, profile=options.profile or broker.profile, jobs=_part(jobs, processes), shipped=expectations_of(broker.name)
+        )
         background_run: BackgroundRun = BackgroundCoordinatorRun(broker, config, say=say)
-        background_run.shipped = expectations_of(broker)
+        background_run.shipped = expectations_of(broker.name)
         return background_run
     found = candidate(
         None if options.program else options.named,

@@ -11,7 +11,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ __all__ = ["KnownReason", "Update", "read_report", "update", "write"]
 # An entry begins with the comment directly above it.
 _ENTRY = re.compile(r"(?:^#.*\n)*^\[\[known\]\]", re.MULTILINE)
 _HEAD = "[[known]]"
+_CASES = "[known.cases]"
 _CASE = re.compile(r'^(case\s*=\s*)"[^"]*"', re.MULTILINE)
 _FINGERPRINT = re.compile(r'^(fingerprint\s*=\s*)("[^"]*"|\[[^\]]*\])', re.MULTILINE)
 
@@ -70,18 +71,19 @@ def update(file: Path, report: Mapping[str, Any], reading: KnownReason) -> Updat
     failures = load(file).failures if file.exists() else ()
     # The comment at the beginning of the file is about the whole file.
     starts = [match.start() or match.end() - len(_HEAD) for match in _ENTRY.finditer(text)]
-    if len(starts) != len(failures):
+    tables = [list(entries) for _, entries in groupby(failures, key=lambda failure: failure.where)]
+    if len(starts) != len(tables):
         raise WrongUsage(f"{file} has entries that are not [[known]] tables; update it by hand")
     cases = [case for case in report["cases"] if not case["preview"]]
     blocks, changes = [text[: starts[0]] if starts else text], []
-    for entry, (start, end) in zip(failures, pairwise([*starts, len(text)]), strict=True):
-        block, change = _updated_entry(entry, text[start:end], report, cases)
+    for entries, (start, end) in zip(tables, pairwise([*starts, len(text)]), strict=True):
+        block, change = _updated_table(entries, text[start:end], report, cases)
         blocks.append(block)
         changes += change
     new = [case for case in cases if case["verdict"] == Verdict.FAILED.value and not _is_updated(failures, report, case)]
-    entries = [_entry(case, report, _check_source(reading, new)) for case in new]
+    added = [_entry(case, report, _check_source(reading, new)) for case in new]
     changes += [f"added {case['id']}: {case['observed']}" for case in new]
-    return Update(text=_joined("".join(blocks), entries), changes=tuple(changes))
+    return Update(text=_joined("".join(blocks), added), changes=tuple(changes))
 
 
 def write(file: Path, text: str) -> None:
@@ -103,6 +105,42 @@ def _covered(entry: KnownFailure, cases: Sequence[Mapping[str, Any]]) -> list[Ma
     return [case for case in cases if entry.covers(case["id"]) and case["verdict"] not in silent]
 
 
+def _updated_table(
+    entries: Sequence[KnownFailure], block: str, report: Mapping[str, Any], cases: Sequence[Mapping[str, Any]]
+) -> tuple[str, list[str]]:
+    """Return a table's text after the run. One with `[known.cases]` has a line for each case, and is removed with its last line."""
+    if _CASES not in block:
+        return _updated_entry(entries[0], block, report, cases)
+    changes: list[str] = []
+    for entry in entries:
+        block, change = _updated_line(entry, block, report, cases)
+        changes += change
+    return block if any(_line_of(entry).search(block) for entry in entries) else "", changes
+
+
+def _updated_line(entry: KnownFailure, block: str, report: Mapping[str, Any], cases: Sequence[Mapping[str, Any]]) -> tuple[str, list[str]]:
+    """Return a table's text after the run of one of its cases: unchanged, with a new fingerprint, or without the line."""
+    covered = _covered(entry, cases) if _is_about(entry, report) and not entry.by_chance else []
+    if not covered or _still_fails(entry, covered[0]):
+        return block, []
+    if covered[0]["verdict"] == entry.verdict.value:
+        line = f'"{entry.case}" = "{covered[0]["fingerprint"]}"\n'
+        return _line_of(entry).sub(lambda _: line, block, count=1), [_changed(entry, covered[0])]
+    return _line_of(entry).sub("", block, count=1), [_taken_out(entry, covered[0], report)]
+
+
+def _line_of(entry: KnownFailure) -> re.Pattern[str]:
+    return re.compile(rf'^"{re.escape(entry.case)}"\s*=\s*("[^"]*"|\[[^\]]*\]).*\n?', re.MULTILINE)
+
+
+def _changed(entry: KnownFailure, case: Mapping[str, Any]) -> str:
+    return f"changed {entry.case}: it fails in another way; see that its reason still holds: {case['observed']}"
+
+
+def _taken_out(entry: KnownFailure, case: Mapping[str, Any], report: Mapping[str, Any]) -> str:
+    return f"took out {entry.case}: it is {case['verdict']} in {report['subject']['name']} {report['subject']['version']}"
+
+
 def _updated_entry(entry: KnownFailure, block: str, report: Mapping[str, Any], cases: Sequence[Mapping[str, Any]]) -> tuple[str, list[str]]:
     """Return the entry's text after the run: unchanged, with a new fingerprint, only for the cases that fail as it says, or removed."""
     if entry.by_chance:
@@ -119,8 +157,8 @@ def _updated_entry(entry: KnownFailure, block: str, report: Mapping[str, Any], c
     failing = [case for case in covered if case["verdict"] == entry.verdict.value]
     if failing and len(covered) == 1:
         updated = _FINGERPRINT.sub(lambda match: f'{match[1]}"{failing[0]["fingerprint"]}"', block, count=1)
-        return updated, [f"changed {entry.case}: it fails in another way; see that its reason still holds: {failing[0]['observed']}"]
-    return "", [f"took out {entry.case}: it is {covered[0]['verdict']} in {report['subject']['name']} {report['subject']['version']}"]
+        return updated, [_changed(entry, failing[0])]
+    return "", [_taken_out(entry, covered[0], report)]
 
 
 def _about_alone(block: str, case: str) -> str:

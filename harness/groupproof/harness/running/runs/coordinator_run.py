@@ -37,9 +37,9 @@ CLUSTERS_MAX = 2
 _EXPECTED = Path(str(files("groupproof.harness"))) / "expected_of_coordinators"
 
 
-def expectations_of(subject: BrokerSubject) -> Path | None:
+def expectations_of(name: str) -> Path | None:
     """Return the file of known failures that ships with a registered coordinator."""
-    file = _EXPECTED / f"{subject.name}.toml"
+    file = _EXPECTED / f"{name}.toml"
     return file if file.is_file() else None
 
 
