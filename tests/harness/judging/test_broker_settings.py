@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from groupproof.harness.judging.broker_settings import another_course, differs_for, throttled_course
+from groupproof.harness.judging.broker_settings import another_course, bounded_course, differs_for, throttled_course
 from groupproof.harness.model import consumer_script_builders as consumer
 from groupproof.harness.model.script import Script
 from groupproof.harness.model.script_builders import commit, joined, stable
@@ -72,3 +72,11 @@ def test_metadata_that_a_default_refuses_differs_where_the_broker_takes_more() -
     long = Script(steps=(commit("a", metadata="m" * 5_000),))
 
     assert [differs_for(long, METADATA, number) for number in (100, 4_096, 4_999, 5_000)] == [False, False, False, True]
+
+
+def test_a_config_that_is_refused_or_accepted_against_the_script_may_be_the_controllers_doing() -> None:
+    assert bounded_course([("a", 0, 0), ("z", 0, 40)]) == (
+        "Controllers check the configs of groups, by bounds that the kit cannot ask for: z was answered 40 INVALID_CONFIG where it reckons with 0 NONE."
+    )
+    assert bounded_course([("z", 40, 0)])
+    assert not bounded_course([("z", 40, 40), ("a", 0, 25), ("b", None, 40)])

@@ -14,7 +14,7 @@ from groupproof.protocol.rules.consumer.group_configs import MAX_SIZE as CONSUME
 from groupproof.protocol.rules.setting_values import as_text
 from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
 
-__all__ = ["another_course", "differs_for", "throttled_course"]
+__all__ = ["another_course", "bounded_course", "differs_for", "throttled_course"]
 
 DELAY: Final = "group.initial.rebalance.delay.ms"
 MAX_SIZE: Final = "group.max.size"
@@ -65,6 +65,14 @@ def another_course(script: Script, settings: Mapping[str, Any], codes: Iterable[
             if difference is not None:
                 return f"The broker has {name}={value}, by which the case took another course: {_describe(*difference)}."
     return ""
+
+
+def bounded_course(codes: Iterable[Codes]) -> str:
+    """Return why the script took another course, "" where it did not, on a cluster whose controllers' bounds for the configs of groups are
+    unknown."""
+    pairs = ((label, named, came) for label, named, came in codes if {named, came} == {ErrorCode.NONE, ErrorCode.INVALID_CONFIG})
+    difference = next(pairs, None)
+    return "" if difference is None else f"Controllers check the configs of groups, by bounds that the kit cannot ask for: {_describe(*difference)}."
 
 
 def throttled_course(throttle_ms: float, codes: Iterable[Codes]) -> str:

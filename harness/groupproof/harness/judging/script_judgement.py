@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from groupproof.harness.judging.away_coordinators import as_transient
-from groupproof.harness.judging.broker_settings import another_course, throttled_course
+from groupproof.harness.judging.broker_settings import another_course, bounded_course, throttled_course
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.case_judgement import judge_run
 from groupproof.harness.judging.oracle.predictions import judge_of, transitions
@@ -70,10 +70,11 @@ def judge_script_run(case: Case, trace: Trace) -> Judgement:
         if name == "died":
             return _death(case, obs)
     script, requirement = script_of(case), next(iter(case.requirements), "")
+    due_code = due_config_code(ground["profile"], ground["settings"], knows_controllers=not ground.get("sources"))
     judges = (
         *case.judges,
         judge_of(ground["profile"], ground["settings"]),
-        answers_as_written(script, requirement, BESIDE_GROUPS, due_config_code(ground["profile"], ground["settings"])),
+        answers_as_written(script, requirement, BESIDE_GROUPS, due_code),
         connections_end_as_written(script, requirement),
         answers_can_be_read(requirement),
         answers_in_order(requirement),
@@ -110,7 +111,7 @@ def _if_elsewhere(judgement: Judgement, script: Script, evidence: Evidence, grou
     settings = {name: ground["settings"][name] for name in ground.get("sources", {})}
     codes = list(codes_as_written(script, evidence))
     longest_ms = max((throttle_ms(obs.body) for obs in evidence.select("response") if obs.who == "member"), default=0.0)
-    why = another_course(script, settings, codes) or throttled_course(longest_ms, codes)
+    why = another_course(script, settings, codes) or (settings and bounded_course(codes)) or throttled_course(longest_ms, codes)
     return replace(judgement, verdict=Verdict.INCONCLUSIVE, reason=why) if why else judgement
 
 

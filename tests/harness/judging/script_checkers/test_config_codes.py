@@ -36,3 +36,10 @@ def test_of_other_requests_and_releases_without_such_settings_only_the_script_te
 
     assert due_config_code("kafka-3.9", {})(EVIDENCE, request) is None
     assert [due_config_code("kafka-4.1", {})(other, asked) for asked in other.requests(Api.CONSUMER_GROUP_HEARTBEAT)] == [None]
+
+
+def test_a_controller_that_is_not_known_may_have_other_bounds_and_what_no_bounds_allow_is_still_wrong() -> None:
+    """The broker has answered by the bounds of 45 s: 40, 0, 0, 40, 42."""
+    due = due_config_code("kafka-4.1", {LEAST: 10_000, "group.consumer.min.heartbeat.interval.ms": 7_000}, knows_controllers=False)
+
+    assert [due(EVIDENCE, request) for request in EVIDENCE.requests(Api.INCREMENTAL_ALTER_CONFIGS)] == [40, 0, 0, 40, 42]

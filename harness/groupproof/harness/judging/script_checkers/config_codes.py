@@ -1,9 +1,13 @@
-"""The expected error code of IncrementalAlterConfigs for a group's configs: the bounds in the broker's settings decide (CGD-30 to CGD-34). Pure."""
+"""The expected error code of IncrementalAlterConfigs for a group's configs: the bounds in the settings decide (CGD-30 to CGD-34). Pure.
+
+In Kafka the active controller checks the configs (`ControllerConfigurationValidator`), by its own settings. Those of a cluster that the kit did not
+start are unknown: often they are set on the brokers alone.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from groupproof.coordinator.machine.consumer.effective_settings import checked_config
 from groupproof.harness.judging.oracle.altered_configs import changed, configs_before
@@ -11,9 +15,9 @@ from groupproof.harness.judging.oracle.machine_step import settings_of
 from groupproof.harness.model.evidence import Evidence
 from groupproof.protocol.rules import profile as profile_named
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
-from groupproof.protocol.rules.consumer.group_configs import ConfigResource
+from groupproof.protocol.rules.consumer.group_configs import GROUP_CONFIGS, HEARTBEAT_INTERVAL, SESSION_TIMEOUT, ConfigResource
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = ["DueCode", "due_config_code"]
 
@@ -21,10 +25,22 @@ DueCode = Callable[[Evidence, Observation], int | None]
 """Returns the expected code for a request, None where only the script names it."""
 
 
-def due_config_code(profile: str, settings: Mapping[str, Any]) -> DueCode:
-    """Return the function that finds the expected code of a change of one group's configs, by the settings of a broker of `profile`."""
+_BOUNDLESS: Final[Mapping[str, int]] = {
+    **{config.low: 0 for config in GROUP_CONFIGS.values()}, **{config.high: 2**31 - 1 for config in GROUP_CONFIGS.values()},
+    HEARTBEAT_INTERVAL: 1, SESSION_TIMEOUT: 2**31 - 1,
+}  # fmt: skip
+"""Settings by which only what no bounds allow is refused."""
+
+_BY_BOUNDS: Final = (ErrorCode.NONE, ErrorCode.INVALID_CONFIG)
+
+
+def due_config_code(profile: str, settings: Mapping[str, Any], *, knows_controllers: bool = True) -> DueCode:
+    """Return the function that finds the expected code of a change of one group's configs, by the settings of a broker of `profile`.
+
+    Without `knows_controllers` the recorded code is right where bounds decide.
+    """
     table = profile_named(profile).tables.get(CONSUMER.name)
-    own_settings = settings_of(settings, profile)
+    own_settings, boundless = settings_of(settings, profile), settings_of({**settings, **_BOUNDLESS}, profile)
 
     def due(evidence: Evidence, request: Observation) -> int | None:
         resources = list(request.body.get("resources") or ()) if request.api == Api.INCREMENTAL_ALTER_CONFIGS.title else []
@@ -34,6 +50,9 @@ def due_config_code(profile: str, settings: Mapping[str, Any]) -> DueCode:
         group = str(resource["resource_name"])
         configs = changed(configs_before(request, group, evidence.trace), resource["configs"])
         error, _ = checked_config(own_settings, table.fields, group, configs)
-        return int(error)
+        answer = evidence.answer(request)
+        if knows_controllers or answer is None or checked_config(boundless, table.fields, group, configs)[0]:
+            return int(error)
+        return int(answer.error or 0) if (answer.error or 0) in _BY_BOUNDS else int(error)
 
     return due
