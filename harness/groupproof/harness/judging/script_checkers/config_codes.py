@@ -7,6 +7,7 @@ start are unknown: often they are set on the brokers alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from groupproof.coordinator.machine.consumer.effective_settings import checked_config
@@ -40,7 +41,6 @@ def due_config_code(profile: str, settings: Mapping[str, Any], *, knows_controll
     Without `knows_controllers` the recorded code is right where bounds decide.
     """
     table = profile_named(profile).tables.get(CONSUMER.name)
-    own_settings, boundless = settings_of(settings, profile), settings_of({**settings, **_BOUNDLESS}, profile)
 
     def due(evidence: Evidence, request: Observation) -> int | None:
         resources = list(request.body.get("resources") or ()) if request.api == Api.INCREMENTAL_ALTER_CONFIGS.title else []
@@ -49,10 +49,12 @@ def due_config_code(profile: str, settings: Mapping[str, Any], *, knows_controll
             return None
         group = str(resource["resource_name"])
         configs = changed(configs_before(request, group, evidence.trace), resource["configs"])
-        error, _ = checked_config(own_settings, table.fields, group, configs)
+        check = partial(checked_config, fields=table.fields, group_id=group, configs=configs)
+        error, _ = check(settings_of(settings, profile))
         answer = evidence.answer(request)
-        if knows_controllers or answer is None or checked_config(boundless, table.fields, group, configs)[0]:
+        if knows_controllers or answer is None or check(settings_of({**settings, **_BOUNDLESS}, profile))[0]:
             return int(error)
-        return int(answer.error or 0) if (answer.error or 0) in _BY_BOUNDS else int(error)
+        code = int(answer.error or 0)
+        return code if code in _BY_BOUNDS else int(error)
 
     return due

@@ -37,6 +37,8 @@ def mends_of(table: Table) -> list[str]:
 
 def mended(table: Table, mend: str) -> Table:
     """Return the table without a bug."""
-    name = MENDED_ROWS.get(mend)
+    fields, name = {**table.fields, mend: 1}, MENDED_ROWS.get(mend)
+    if name is None:
+        return replace(table, fields=fields)
     cells = {kind: {state: tuple(row for row in cell if row.name != name) for state, cell in states.items()} for kind, states in table.cells.items()}
-    return replace(table, fields={**table.fields, mend: 1}, cells=cells if name else table.cells)
+    return replace(table, fields=fields, cells=cells)
