@@ -109,6 +109,23 @@ def test_what_was_made_is_removed_after_a_failure_too(monkeypatch: pytest.Monkey
     assert broker.deleted == ["g1", "t"]
 
 
+def test_topics_stay_until_the_last_cluster_that_uses_them_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    broker = _Broker()
+
+    async def main() -> None:
+        async with ScriptedBroker.up(broker, ALL) as scripted:
+            monkeypatch.setattr(Connector, "connect", lambda _, host, port: scripted.connect(host, port))
+            subject = AddressedBrokers(bootstrap=[("h", 9092)], security=Security(), say=print, spec="h:9092")
+            first, second = (subject.cluster(settings={}, brokers=1, topics={"t": 4}) for _ in range(2))
+            await first.__aenter__()
+            async with second:
+                await first.__aexit__(None, None, None)
+                assert broker.deleted == []
+            assert broker.deleted == ["t"]
+
+    trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
+
+
 def test_what_cannot_be_removed_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(running: RunningCluster) -> None:
         running.used(["g1"])

@@ -47,7 +47,7 @@ async def unlike(
     def described(broker: Any, body: Any, version: int) -> dict[str, Any]:
         machine = broker.coordinators._machines[broker.node_id]
         own = SimpleNamespace(
-            settings=of_nodes[broker.node_id], group_configs=lambda _: {}, group_config_defaults=machine.group_config_defaults
+            settings=of_nodes[broker.node_id], group_configs=broker.coordinators.group_configs, group_config_defaults=machine.group_config_defaults
         )  # fmt: skip
         return describe_configs(own, body)  # type: ignore[arg-type] # the part of it that is used
 

@@ -22,7 +22,8 @@ from groupproof.harness.running.canary import Canary, watch_lags
 from groupproof.harness.running.error_search import trouble_in
 from groupproof.harness.running.run_clock import clock_from_now
 from groupproof.harness.running.scripts.cluster_pool import ClusterKeeper, ClusterSpec, PooledCluster, cases_by_cluster, cluster_spec_of, opened
-from groupproof.harness.running.scripts.script_runner import STEPS_S, perform
+from groupproof.harness.running.scripts.group_overrides import with_group_configs
+from groupproof.harness.running.scripts.script_runner import STEPS_S, IsLost, perform
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
 from groupproof.protocol.rules import profile as profile_named
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
@@ -110,24 +111,28 @@ class BrokerStage:
         groups = [names.group(group) for group in script.groups]
         cluster = await cluster.with_groups(groups)
         missing = _unspoken_dialect(case, self.profile, cluster.settings) or unspoken(needs_of(case), cluster.where.ranges, cluster.where.readable)
-        hindrances = cluster.hindrances(script)
         if missing:
             _note(recorder, "unimplemented", why="; ".join(missing))
             return
-        if hindrances:
-            _note(recorder, "unmet", why="; ".join(hindrances), fixed=cluster.has_fixed_settings)
-            return
+        async with with_group_configs(cluster, script, groups) as configured, configured.turns.held(groups):
+            if hindrances := configured.hindrances(script):
+                _note(recorder, "unmet", why="; ".join(hindrances), fixed=cluster.has_fixed_settings)
+                return
+            await perform(script, cluster.where, recorder, names=names, steps_s=self.steps_s, is_lost=self._is_lost(case), **self._ground(configured))
+
+    def _ground(self, cluster: PooledCluster) -> dict[str, Any]:
         name, version = called(self.subject)
-        held = {"settings": dict(cluster.settings), "profile": self.profile, "subject": {"name": name, "version": version}}
-        if settings := cluster.known_settings:
-            held["sources"] = {name: value.source for name, value in settings.items()}
+        ground = {"settings": dict(cluster.settings), "profile": self.profile, "subject": {"name": name, "version": version}}
+        sources = {name: value.source for name, value in cluster.known_settings.items()}
+        return {**ground, "sources": sources} if sources else ground
+
+    def _is_lost(self, case: Case) -> IsLost | None:
+        """Return the check of a running case; none in virtual time, where waits cost nothing."""
 
         async def is_lost(trace: Trace) -> bool:
             return await trio.to_thread.run_sync(has_failed, case, trace)
 
-        watch = None if self.is_virtual else is_lost
-        async with cluster.turns.held(groups):
-            await perform(script, cluster.where, recorder, names=names, steps_s=self.steps_s, is_lost=watch, **held)
+        return None if self.is_virtual else is_lost
 
     def _columns(self, case: Case, key: str) -> dict[str, Any]:
         clock = "virtual" if self.is_virtual else "wall"

@@ -51,6 +51,8 @@ class AddressedBrokers:
     is_virtual: bool = False
     guess: Guess | None = field(default=None, init=False)
     evident: dict[int, Mapping[str, KnownSetting]] = field(default_factory=dict, init=False)
+    _uses: int = field(default=0, init=False)
+    _made: list[str] = field(default_factory=list, init=False)
 
     @property
     def profile(self) -> str:
@@ -68,7 +70,9 @@ class AddressedBrokers:
 
     @asynccontextmanager
     async def cluster(self, *, settings: Mapping[str, Any], brokers: int, topics: Mapping[str, int]) -> AsyncIterator[RunningCluster]:
-        """Create the missing topics; at the end delete them and the groups that were `used`.
+        """Create the missing topics; at the end delete the groups that were `used`, and the created topics once no other cluster is open here.
+
+        Cases with other settings use the same topics at the same time.
 
         Raise `BrokenEnvironment` where no broker answers, or a topic can neither be found nor created. `brokers` has no effect: the existing ones
         are used.
@@ -77,14 +81,17 @@ class AddressedBrokers:
         await self._until_up(connector.connect)
         await wait_until_coordinating(connector.connect, self.bootstrap[0], _GROUPS, list, within_s=_UP_S)
         running = _Running(connector, list(self.bootstrap), partial(self._settings_at, connector, settings))
-        made: list[str] = []
+        self._uses += 1
         try:
-            made += await create_topics(connector.connect, self.bootstrap[0], topics, replicas=1)
+            self._made += await create_topics(connector.connect, self.bootstrap[0], topics, replicas=1)
             first = await running.settings_at(self.bootstrap[0])
             running.known_settings, running.unmet = first.settings, first.unmet
             yield running
         finally:
-            await self._remove(connector, made, running.groups)
+            self._uses -= 1
+            unused = [] if self._uses else self._made
+            self._made = self._made if self._uses else []
+            await self._remove(connector, unused, running.groups)
 
     async def _settings_at(self, connector: Connector, asked: Mapping[str, Any], address: Address) -> SettingsReport:
         by_name = await reported_settings(connector.connect, address)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 import trio
 
@@ -17,7 +17,7 @@ from groupproof.protocol.rules.consumer.group_configs import ConfigOperation, Co
 from groupproof.protocol.vocabulary import Api, ErrorCode, TopicPartition, error_named
 from groupproof.protocol.wire.records import Record, encode_batch
 
-__all__ = ["configure_group", "fill_topics", "grow_topic", "has_partitions"]
+__all__ = ["configure_group", "fill_topics", "grow_topic", "has_partitions", "unconfigure_group"]
 
 _NAMING_UNTIL: Final = 12
 """The newest version of Produce with topic names."""
@@ -85,18 +85,27 @@ async def grow_topic(connect: Connect, bootstrap: Address, topic: str, partition
 
 async def configure_group(connect: Connect, bootstrap: Address, group: str, configs: Mapping[str, str]) -> None:
     """Set configs of a group (KIP-848); raise `BrokenEnvironment` with the broker's message."""
-    operations = tuple({"name": name, "config_operation": ConfigOperation.SET.value, "value": value} for name, value in configs.items())
-    body = {"resources": ({"resource_type": ConfigResource.GROUP.value, "resource_name": group, "configs": operations},), "validate_only": False}
+    operations = [{"name": name, "config_operation": ConfigOperation.SET.value, "value": value} for name, value in configs.items()]
+    await _alter_configs(connect, bootstrap, group, operations, f"group {group} can't be given {dict(configs)}")
+
+
+async def unconfigure_group(connect: Connect, bootstrap: Address, group: str, names: Iterable[str]) -> None:
+    """Delete configs of a group, so that it has the broker's settings again; raise `BrokenEnvironment` with the broker's message."""
+    operations = [{"name": name, "config_operation": ConfigOperation.DELETE.value, "value": None} for name in names]
+    await _alter_configs(connect, bootstrap, group, operations, f"group {group} keeps its configs")
+
+
+async def _alter_configs(connect: Connect, bootstrap: Address, group: str, operations: Sequence[Mapping[str, Any]], otherwise: str) -> None:
+    resource = {"resource_type": ConfigResource.GROUP.value, "resource_name": group, "configs": tuple(operations)}
     try:
         async with asking(await connect(*bootstrap)) as asker:
             controller = await controller_of(asker, bootstrap)
         async with asking(await connect(*controller)) as asker:
-            (result,) = (await asker.ask(Api.INCREMENTAL_ALTER_CONFIGS, body))["responses"]
+            (result,) = (await asker.ask(Api.INCREMENTAL_ALTER_CONFIGS, {"resources": (resource,), "validate_only": False}))["responses"]
     except (*GONE, NoCommonVersion) as error:
-        raise BrokenEnvironment(f"group {group} can't be given {dict(configs)}: {str(error) or type(error).__name__}") from error
+        raise BrokenEnvironment(f"{otherwise}: {str(error) or type(error).__name__}") from error
     if result["error_code"]:
-        why = result.get("error_message") or error_named(result["error_code"])
-        raise BrokenEnvironment(f"group {group} can't be given {dict(configs)}: {why}")
+        raise BrokenEnvironment(f"{otherwise}: {result.get('error_message') or error_named(result['error_code'])}")
 
 
 async def _leaders(connect: Connect, bootstrap: Address, wanted: set[TopicPartition]) -> dict[Address, set[TopicPartition]]:
