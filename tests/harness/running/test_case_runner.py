@@ -26,7 +26,7 @@ from groupproof.harness.model.verdicts import Finding, Level, Proof, Verdict
 from groupproof.harness.running.canary import Canary
 from groupproof.harness.running.case_runner import BLURRED_MAX, Progress, Runner
 from groupproof.harness.running.plans.client_stage import Stage
-from groupproof.harness.running.runs.case_durations import shipped_durations
+from groupproof.harness.running.runs.case_durations import expected_ms, shipped_durations
 from groupproof.harness.subjects.shims.shim_memory import RunShim
 from groupproof.harness.subjects.subject import ProcessSubject, ReferenceSubject, Subject
 from groupproof.protocol.trace import Trace, read_trace, write_trace
@@ -144,21 +144,20 @@ def test_in_real_time_a_case_of_which_clients_made_more_than_its_plan_says_begin
 
 
 def test_with_enough_jobs_a_whole_run_lasts_little_longer_than_its_longest_case() -> None:
-    """The clients' durations, measured once, pass in virtual time; the kit is never late, so that the pace lets one more in each moment."""
-    seconds = shipped_durations("client")
+    """The durations of a client, measured once, pass in virtual time; the kit is never late, so that the pace lets one more in each moment."""
 
     class Passing:
         is_virtual = False
         canary = Canary()
 
         async def play(self, case: Case, *, key: str, alone: bool = False) -> Play:
-            await trio.sleep(seconds.get(case.id, 0))
+            await trio.sleep(expected_ms(case, "franz-go") / 1000)
             raise KitFailure("has passed")
 
         def judge(self, case: Case, trace: Trace) -> Judgement:
             raise AssertionError(case.id)
 
-    runner = Runner(Passing(), jobs=64, say=lambda *_: None)
+    runner = Runner(Passing(), jobs=64, say=lambda *_: None, client="franz-go")
 
     async def main() -> float:
         began = trio.current_time()

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import trio
@@ -82,16 +83,18 @@ class Runner:
     """One run over one stage. `results` grows as cases end, so that an interrupted run keeps its results.
 
     With `is_eager`, `jobs` cases begin at once, for stages where a case costs little but its waits. With a `trial`, the shim is tested before
-    its events decide a verdict against the client. `failing` are the ids of known failures.
+    its events decide a verdict against the client. `failing` are the ids of known failures, `client` is the client's registered name.
     """
 
     def __init__(
-        self, stage: CaseStage, *, jobs: int, say: Say, is_eager: bool = False, trial: WordTrial | None = None, failing: Collection[str] = ()
-    ) -> None:
+        self, stage: CaseStage, *, jobs: int, say: Say, is_eager: bool = False, trial: WordTrial | None = None, failing: Collection[str] = (),
+        client: str = "",
+    ) -> None:  # fmt: skip
         self.results: list[CaseResult] = []
         self._stage = stage
         self._jobs = jobs
         self._failing = failing
+        self._client = client
         self._pace = Pace(jobs, stage.canary, is_eager=is_eager)
         self._say = say
         self._trial = trial
@@ -116,7 +119,7 @@ class Runner:
 
     async def rule(self, cases: Sequence[Case]) -> None:
         """Run the cases, the longest first; return when all have a ruling."""
-        length = length_ms if self._stage.is_virtual else expected_ms
+        length = length_ms if self._stage.is_virtual else partial(expected_ms, client=self._client)
         async with trio.open_nursery() as nursery:
             for entry in scheduled_cases(cases, length, failing=self._failing, jobs=self._jobs):
                 await self._pace.enter()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +24,8 @@ Say = Callable[[str], None]
 
 _JOBS_VIRTUAL = 16
 _JOBS_MULTI = 64
+_JOBS_ALONE = 128
+"""For programs with one member each; their weight reduces it (`jobs_of`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +155,7 @@ def _of_client(client: RegisteredClient, launch: Launch, shim_level: int | None,
     if level != launch.level:
         raise WrongUsage(f"{client.name} speaks level {launch.level} of the shim contract; leave --shim-level out")
     jobs_given = jobs is not None
-    jobs = jobs or (_JOBS_MULTI if launch.multi else _jobs_alone())
+    jobs = jobs or (_JOBS_MULTI if launch.multi else _JOBS_ALONE)
     program = Program(argv=launch.argv, env=launch.env, cwd=launch.cwd)
     subject: Subject = ProcessSubject(str(client), program, seed=seed, processes=max(1, -(-2 * jobs // launch.members_max)))
     if level == 0:
@@ -180,11 +181,6 @@ def _of_program(argv: tuple[str, ...], level: int, seed: int, jobs: int | None) 
         release=None,
         subject=VerifiableSubject(name, program) if level == 0 else ProcessSubject(str(program), program, seed=seed),
         words=("--", *argv),
-        jobs=jobs or _jobs_alone(),
+        jobs=jobs or _JOBS_ALONE,
         jobs_given=jobs is not None,
     )
-
-
-def _jobs_alone() -> int:
-    # Each process has one member: starting it is expensive, and most of a case is waiting.
-    return 8 * (os.cpu_count() or 1)

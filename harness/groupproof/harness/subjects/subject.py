@@ -303,8 +303,9 @@ class ProcessSubject:
 def jobs_of(subject: Subject, most: int) -> int:
     """Return how many cases an opened subject can run at once, at most `most`. Processes with one member each are assumed to be as heavy as the
     first."""
-    start_s: float | None = None if "multi" in subject.hello.capabilities else getattr(subject, "start_s", None)
-    return most if start_s is None else min(most, jobs_for(start_s, os.cpu_count() or 1))
+    if "multi" in subject.hello.capabilities or not hasattr(subject, "start_s"):
+        return most
+    return min(most, jobs_for(subject.start_s, os.cpu_count() or 1))
 
 
 def warnings_of(subject: Subject) -> list[str]:

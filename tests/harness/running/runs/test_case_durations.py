@@ -36,3 +36,9 @@ def test_a_case_is_expected_to_last_as_its_plan_says_and_longer_where_it_did(sid
     assert all(expected_ms(case) == max(length_ms(case), 1000 * seconds.get(case.id, 0.0)) for case in cases)
     assert any(expected_ms(case) > length_ms(case) for case in cases)
     assert any(expected_ms(case) == length_ms(case) > 0 for case in cases)
+
+
+def test_a_case_that_takes_a_client_longer_is_expected_to_last_so_long_for_it_alone() -> None:
+    case = next(case for case in cases_of("client") if case.id == "heartbeat/classic/told-again-and-again")
+
+    assert expected_ms(case, "franz-go") > 5 * expected_ms(case, "java") == 5 * expected_ms(case)

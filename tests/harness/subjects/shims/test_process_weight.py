@@ -10,9 +10,9 @@ from groupproof.harness.subjects.shims.process_weight import jobs_for, processor
 
 @pytest.mark.parametrize(
     ("start_s", "processors", "jobs"),
-    [(0.0, 2, 2_000), (0.02, 2, 100), (0.25, 2, 8), (1.2, 2, 2), (1.2, 16, 13), (60.0, 4, 4)],
+    [(None, 2, 16), (0.0, 2, 2_000), (0.02, 2, 100), (0.25, 2, 8), (1.2, 2, 2), (1.2, 16, 13), (60.0, 4, 4)],
 )
-def test_the_heavier_a_start_the_fewer_run_at_once_and_never_less_than_processors(start_s: float, processors: int, jobs: int) -> None:
+def test_the_heavier_a_start_the_fewer_run_at_once_and_never_less_than_processors(start_s: float | None, processors: int, jobs: int) -> None:
     assert jobs_for(start_s, processors) == max(jobs, processors)
 
 

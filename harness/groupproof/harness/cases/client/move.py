@@ -144,6 +144,7 @@ _IDLE: tuple[Case, ...] = (
             passing(300),
             mark("moved"),
             move(),
+            answered("m0", Api.HEARTBEAT, after="moved", count=2, go_on=True),
             answered("m1", Api.HEARTBEAT, after="moved", count=2, go_on=True),
             passing(1_500),
             topics={"t": 4},

@@ -17,10 +17,15 @@ __all__ = ["durations_in", "expected_ms", "shipped_durations"]
 
 
 @cache
+def _shipped() -> Mapping[str, Any]:
+    """Return what `ci/durations.py` wrote."""
+    found: Mapping[str, Any] = json.loads((files("groupproof.harness") / "durations.json").read_text(encoding="utf-8"))
+    return found
+
+
 def shipped_durations(side: str) -> Mapping[str, float]:
-    """Return seconds by case id for this side, as `ci/durations.py` wrote them."""
-    text = (files("groupproof.harness") / "durations.json").read_text(encoding="utf-8")
-    seconds: Mapping[str, float] = json.loads(text)[side]
+    """Return seconds by case id for this side."""
+    seconds: Mapping[str, float] = _shipped()[side]
     return seconds
 
 
@@ -30,6 +35,8 @@ def durations_in(report: Path) -> Mapping[str, float]:
     return {case["id"]: case["duration_s"] for case in found["cases"]}
 
 
-def expected_ms(case: Case) -> float:
-    """Return the expected duration in real time: the plan's length, or longer where released clients took longer."""
-    return max(length_ms(case), shipped_durations(case.side).get(case.id, 0.0) * 1000)
+def expected_ms(case: Case, client: str = "") -> float:
+    """Return the expected duration of a run in real time: the plan's length, or longer where released clients took longer, or this client."""
+    of_client = _shipped()["of_clients"].get(client, {})
+    taken_s: float = of_client.get(case.id, shipped_durations(case.side).get(case.id, 0.0))
+    return max(length_ms(case), taken_s * 1000)

@@ -91,7 +91,7 @@ class ClientRun(CertifyRun):
 
     async def rule(self, stage: CaseStage) -> None:
         """Run the cases that the subject can run; the others are UNIMPLEMENTED."""
-        runner = Runner(stage, jobs=self._jobs(), say=self.report, trial=self._trial(), failing=self.failing())
+        runner = Runner(stage, jobs=self._jobs(), say=self.report, trial=self._trial(), failing=self.failing(), client=self._candidate.name)
         self.results = runner.results
         for case in self.config.cases:
             if lack := self.lack(case):

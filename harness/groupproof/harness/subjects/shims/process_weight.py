@@ -21,6 +21,9 @@ _STARTS: Final = 2.0
 _SHARE: Final = 0.5
 """The share of the processors that starting processes may use."""
 
+_UNKNOWN: Final = 8
+"""How many cases may run at once for each processor where the system does not report processor time."""
+
 _USER, _SYSTEM, _GROUP = 11, 12, 2  # fields of /proc/PID/stat behind the name (proc(5))
 
 
@@ -41,6 +44,8 @@ def _ticks(fields: list[str]) -> int:
     return int(fields[_USER]) + int(fields[_SYSTEM])
 
 
-def jobs_for(start_s: float, processors: int) -> int:
+def jobs_for(start_s: float | None, processors: int) -> int:
     """Return how many cases may run at once if each process takes `start_s` of processor time to start. Never fewer than processors."""
+    if start_s is None:
+        return _UNKNOWN * processors
     return max(processors, int(processors * _SHARE * _CASE_S / (_STARTS * max(start_s, 0.001))))
