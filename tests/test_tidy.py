@@ -7,6 +7,7 @@ import importlib
 import io
 import re
 import statistics
+import subprocess
 import tokenize
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -19,6 +20,11 @@ from tests.refused_words import NAMELESS, OLD_WORDS, SPOKEN_BY, SYNONYMS, VAGUE
 
 ROOT = Path(__file__).parents[1]
 COMPONENTS = ("protocol", "coordinator", "clients", "harness", "chaos")
+
+AT_THE_ROOT = {
+    ".ci", ".github", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "action.yml", "docs", "examples",
+    "mkdocs.yml", "pyproject.toml", "ci", "tests", *COMPONENTS,
+}  # fmt: skip
 
 FUNCTION_LINES_MAX = 70
 FUNCTION_LINES_MEDIAN_MAX = 10
@@ -220,6 +226,11 @@ def _twins(modules: set[str]) -> list[str]:
     """Return the modules of a file, itself among them, where two have one name."""
     stems = [module.rpartition(".")[2] for module in modules]
     return sorted(module for module in modules if stems.count(module.rpartition(".")[2]) > 1)
+
+
+def test_no_file_was_committed_at_the_root_by_mistake() -> None:
+    committed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.splitlines()
+    assert {name.partition("/")[0] for name in committed} <= AT_THE_ROOT
 
 
 def test_every_module_can_be_imported() -> None:
