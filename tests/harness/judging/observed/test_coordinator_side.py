@@ -221,11 +221,24 @@ def test_where_every_frame_is_recorded_the_same_answers_are_wrong(what: str) -> 
     assert judge_answers(result.plays[0].trace).ruling == result.ruling
 
 
-def test_a_leader_that_did_not_come_through_the_tap_is_a_stranger(seen_whole: Trace) -> None:
-    joined = [obs for obs in seen_whole if obs.api == "JoinGroup" and obs.kind == "response" and not obs.error]
-    led = [replace(obs, body={**obs.body, "leader": "a-stranger"}) if obs is joined[-1] else obs for obs in seen_whole]
+# The bugs of a classic coordinator that nobody without the tap can explain.
+BUGS: tuple[str, ...] = (
+    "no-initial-delay", "initial-delay-ends-early", "leader-changes-each-time", "members-told-to-all", "leader-told-to-all", "list-lacks-a-member",
+    "assignments-swapped", "one-assignment-for-all", "assignment-lost", "id-never-required", "metadata-swapped",
+)  # fmt: skip
 
-    assert "did not come through the tap" in why_not(led)
+
+@pytest.mark.parametrize("name", BUGS)
+def test_a_planted_bug_is_found_behind_a_tap_though_others_may_be_in_the_group(name: str) -> None:
+    assert judged(with_settings(played(two_members, variant=variant_named(name))), names_release=False).ruling.verdict is Verdict.FAILED
+
+
+@pytest.mark.parametrize("name", ["commit-off-by-one", "never-committed-is-zero", "leader-is-nobody"])
+def test_a_planted_bug_that_others_may_explain_is_found_where_every_frame_is_recorded(name: str) -> None:
+    trace = with_settings(played(two_members, variant=variant_named(name)))
+
+    assert "others may have been in it or changed it" in why_not(trace, names_release=False)
+    assert judged(trace, is_only_way=True, names_release=False).ruling.verdict is Verdict.FAILED
 
 
 # Groups of KIP-848's protocol ------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -31,7 +31,7 @@ class UnexpectedAnswer:
     """The first answer to a group that its members alone do not explain, with its error code.
 
     `differences` are its fields that are not as expected. `is_early`: its content is not compared, because it came while the request should wait.
-    `waits_for_others`: the group should still wait for members that have not joined again.
+    `waits_for_others`: the group should still wait for members that have not joined again. `ids` are the member ids in the answers of the trace.
     """
 
     request: Observation
@@ -39,6 +39,7 @@ class UnexpectedAnswer:
     differences: Sequence[FieldDifference] = ()
     is_early: bool = False
     waits_for_others: bool = False
+    ids: Collection[str | None] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -15,7 +15,7 @@ from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.checkers.checker import findings_of
 from groupproof.harness.judging.checkers.checker_registry import checkers_spoken
 from groupproof.harness.judging.checkers.dialect_checkers import UnexpectedAnswer
-from groupproof.harness.judging.checkers.tracking.reader_registry import readers_by_api
+from groupproof.harness.judging.checkers.tracking.reader_registry import naming_apis, readers_by_api
 from groupproof.harness.judging.observed.limits import UnjudgedSide
 from groupproof.harness.judging.observed.observed_group import ANSWERED, case_in, result_of
 from groupproof.harness.judging.oracle.predictions import read
@@ -83,7 +83,7 @@ def _answers(trace: Trace, *, names_release: bool, tolerance: Tolerance | None) 
     story = [obs for obs in trace if obs.group == group]
     parts = [part for part, _ in checkers_spoken(story)]
     broken = [_seen_in_one_run(finding) for part in parts for make in part.holds_of_coordinators for finding in findings_of(make(), story)]
-    unexpected = [] if ground.get(_ONLY_WAY) else [_unexpected(divergence) for divergence in reading.divergences]
+    unexpected = [] if ground.get(_ONLY_WAY) else [_unexpected(divergence, story) for divergence in reading.divergences]
     may_be_of_unobserved_member = any(part.may_be_of_unobserved_member(answer) for part in parts for answer in unexpected)
     others = () if may_be_of_unobserved_member else tuple(_seen_in_one_run(finding) for finding in reading.findings)
     kept = tuple(dict.fromkeys(finding.requirement for finding in reading.upheld))
@@ -95,11 +95,12 @@ def _answers(trace: Trace, *, names_release: bool, tolerance: Tolerance | None) 
     return result, f"{_STRANGERS}: {reading.findings[0].observed}" if may_be_of_unobserved_member and not broken else ""
 
 
-def _unexpected(divergence: Divergence) -> UnexpectedAnswer:
+def _unexpected(divergence: Divergence, story: Trace) -> UnexpectedAnswer:
     step = divergence.step
     return UnexpectedAnswer(
         request=step.exchange.request, code=step.exchange.code, differences=divergence.differences, is_early=divergence.kind in _COMES_EARLY,
         waits_for_others=step.after is not None and bool(step.after.absent),
+        ids=frozenset(obs.member for obs in story if obs.kind == "response" and obs.api in naming_apis()),
     )  # fmt: skip
 
 

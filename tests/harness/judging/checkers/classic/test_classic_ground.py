@@ -54,6 +54,12 @@ def test_a_generation_is_newer_by_others_and_never_older() -> None:
     assert not explained(Api.JOIN_GROUP, ("protocol_name", "range", "sticky"))
 
 
+def test_a_leader_may_come_from_elsewhere_but_no_member_of_the_trace_leads_instead_of_another() -> None:
+    assert explained(Api.JOIN_GROUP, ("leader", ID, "a-stranger"), ids=(ID,))
+    assert not explained(Api.JOIN_GROUP, ("leader", ID, "b"), ids=(ID, "b"))
+    assert not explained(Api.JOIN_GROUP, ("leader", ID, ""), ids=(ID,))
+
+
 def test_offsets_and_descriptions_are_changed_by_others() -> None:
     assert explained(Api.OFFSET_FETCH, ("committed_offset", 20, 0), ("metadata", "", "tool"))
     assert explained(Api.OFFSET_FETCH, ("error_code", 0, 88))

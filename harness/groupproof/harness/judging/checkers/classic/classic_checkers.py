@@ -30,7 +30,6 @@ def _beginning(story: Trace) -> str:
 def _strangers(story: Trace) -> str:
     ids = {obs.member for obs in story if obs.kind == "response" and obs.api == _JOIN}
     listed = {member["member_id"] for obs in _joined(story) for member in obs.body.get("members") or ()}
-    listed |= {obs.body["leader"] for obs in _joined(story) if obs.body.get("leader")}
     return "members are in it that did not come through the tap" if listed - ids else ""
 
 

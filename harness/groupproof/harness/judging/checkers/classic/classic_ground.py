@@ -5,7 +5,7 @@ transaction commits offsets at any time (KIP-447). A member that does not come t
 the same instance id fences a static member. So these answers blame no coordinator:
 
 * A member of the group is answered with UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS or FENCED_INSTANCE_ID.
-* A join is refused because the group is full or speaks another protocol, or gets a newer generation than expected.
+* A join is refused because the group is full or speaks another protocol, or gets a newer generation than expected, or a leader from elsewhere.
 * OffsetFetch returns other offsets. DescribeGroups shows other members or another state.
 * A parked request is answered early, because a member for whom the group waited was removed.
 """
@@ -45,10 +45,18 @@ def may_be_of_unobserved_member(answer: UnexpectedAnswer) -> bool:
     if codes:
         return all(_may_be_refused(difference, answer) for difference in codes)
     if answer.request.api == _JOIN:
-        return any(difference.field == "generation_id" and difference.observed > difference.expected for difference in answer.differences)
+        return any(_is_newer(difference) or _leads_from_elsewhere(difference, answer) for difference in answer.differences)
     if answer.request.api == Api.DESCRIBE_GROUPS.title:
         return bool(answer.differences) and all(difference.field in _DESCRIBED for difference in answer.differences)
     return answer.request.api == _FETCH and bool(answer.differences)
+
+
+def _is_newer(difference: FieldDifference) -> bool:
+    return difference.field == "generation_id" and difference.observed > difference.expected
+
+
+def _leads_from_elsewhere(difference: FieldDifference, answer: UnexpectedAnswer) -> bool:
+    return difference.field == "leader" and bool(difference.observed) and difference.observed not in answer.ids
 
 
 def _may_be_early(answer: UnexpectedAnswer) -> bool:
