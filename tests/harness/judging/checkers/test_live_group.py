@@ -99,9 +99,7 @@ def test_a_member_that_joined_before_the_trace_is_judged_when_it_joins_again() -
 # Commits of KIP-848 members on any connection --------------------------------------------------------------------------------------
 
 
-def commits_elsewhere(
-    client: str = "m0", *, classic: bool = False, member: str = ID, connection: int = 2, leaves_first: bool = False
-) -> EpochStory:
+def commits_elsewhere(client: str = "m0", *, classic: bool = False, member: str = ID, connection: int = 2, leaves_first: bool = False) -> EpochStory:
     """Tell of a KIP-848 member that commits on a connection without a heartbeat: a reconnected one, or one of its own (KIP-848: the commit names the
     member epoch). With `classic`, a classic member is in the group too.
     """

@@ -30,6 +30,17 @@ def test_one_process_keeps_its_client_id_and_later_ones_are_numbered() -> None:
     assert names(story) == ["app", "app", "app#2"]
 
 
+def test_a_commit_without_a_member_id_is_its_connections_unless_a_process_spoke_there() -> None:
+    story = Story()
+    join(story, 1, "a")
+    for connection in (1, 2):
+        story.exchange(Api.OFFSET_COMMIT, "app", member="", generation=-1, connection=connection)
+    story.exchange(Api.OFFSET_COMMIT, "app", member="a", generation=1, connection=3)
+
+    assert names(story) == ["app", "app", "app@2", "app"]
+    assert final_names(story) == ["app", "app", "app@2", "app"]
+
+
 def test_a_process_is_known_again_on_a_new_connection_by_its_member_id() -> None:
     story = Story()
     join(story, 1, "a")

@@ -2,7 +2,8 @@
 
 A connection belongs to one process. On a new connection, a process is recognised by the first member id that it names there. A recognised process
 that later names another's id stays itself; the checkers judge that. In a stream the first process of a client id keeps that name, and later ones
-are numbered. Frames before a connection has named a member get a name of the connection, unless only one process has that client id. In a whole
+are numbered. Frames before a connection has named a member get a name of the connection, unless only one process has that client id. A commit
+without a member id on such a connection always gets it: a tool, or a process that uses assign(), has the same client id too. In a whole
 trace all processes are numbered where there are several, and a connection has one name from its beginning. An application's events name no
 connection. A client id with such events is one process: a join without a member id on a new connection is then the same process that comes back.
 """
@@ -19,7 +20,7 @@ from groupproof.protocol.vocabulary import Api
 
 __all__ = ["Naming", "with_process_names"]
 
-_LEAVE, _FIND = Api.LEAVE_GROUP.title, Api.FIND_COORDINATOR.title
+_LEAVE, _FIND, _COMMIT = Api.LEAVE_GROUP.title, Api.FIND_COORDINATOR.title, Api.OFFSET_COMMIT.title
 
 
 @dataclass(slots=True)
@@ -83,7 +84,8 @@ class Naming:
             return obs.client
         if obs.api == _LEAVE:
             return None
-        return client if self._counts.get(client) == 1 and obs.api != _FIND else f"{client}@{connection}"
+        is_of_process = self._counts.get(client) == 1 and obs.api != _FIND and not _is_nameless(obs)
+        return client if is_of_process else f"{client}@{connection}"
 
     def final_name(self, obs: Observation) -> str | None:
         """Return the name of the process of an observation, once the whole trace is known."""
@@ -93,11 +95,16 @@ class Naming:
             return self.label_of(process)
         if obs.api == _LEAVE:
             return None
-        return f"{obs.client}@{obs.connection}" if self._counts.get(obs.client, 0) > 1 else obs.client
+        is_apart = self._counts.get(obs.client, 0) > 1 or (self._counts.get(obs.client) and _is_nameless(obs))
+        return f"{obs.client}@{obs.connection}" if is_apart else obs.client
 
     def label_of(self, name: str) -> str:
         """Return the name of a process once all are known: the first of several is then numbered too."""
         return f"{name}#1" if self._counts.get(name, 0) > 1 else name
+
+
+def _is_nameless(obs: Observation) -> bool:
+    return obs.api == _COMMIT and not obs.member
 
 
 def with_process_names(trace: Trace) -> Trace:
