@@ -144,3 +144,17 @@ def test_both_ways_find_a_commit_with_an_id_that_a_classic_member_never_got() ->
 
     assert by_whole == by_parts
     assert "CLIENT-66" in by_whole
+
+
+@pytest.mark.parametrize("client", [None, ""])
+def test_a_member_without_a_client_id_is_judged(client: str | None) -> None:
+    story = Story().member()
+    story.beat(member="made-up")
+    story.at(5_000).leave()
+    trace = [replace(obs, client=client) for obs in story.trace]
+    (whole,) = judge_live(trace)
+    group = told_of(trace)
+
+    assert [finding.requirement for finding in whole.ruling.findings if finding.verdict.value == "FAILED"] == ["CLIENT-11"]
+    assert [example.requirement for count in group.members for example in count.examples] == ["CLIENT-11"]
+    assert (group.clients, group.goodbye) == (("(no client id)",), Goodbye.CLEAN)

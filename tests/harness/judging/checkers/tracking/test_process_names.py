@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.traces import Story
 
 from groupproof.harness.judging.checkers.steady import Steady
@@ -197,3 +199,15 @@ def test_heartbeats_that_may_bring_an_id_have_a_name_when_their_member_had_one_b
     of_member = {member: Steady(client="", wire_client="app", member=member, connection=1, generation=1, apis=epochs) for member in ("a", "b")}
 
     assert {member: naming.steady_name(steady) for member, steady in of_member.items()} == {"a": "app", "b": None}
+
+
+def test_a_process_without_a_client_id_has_a_name_too_and_events_of_links_have_none() -> None:
+    story = Story()
+    for connection, client in ((1, None), (2, "")):
+        story.answer(story.request(Api.JOIN_GROUP, connection=connection), member=f"M{connection}")
+        story.trace[-2:] = [replace(obs, client=client) for obs in story.trace[-2:]]
+    link = story.see("event", who="link", connection=1, body={"name": "closed"})
+
+    assert names(story) == ["(no client id)", "(no client id)#2"]
+    assert final_names(story) == ["(no client id)#1", "(no client id)#2"]
+    assert Naming().named(link).client is None
