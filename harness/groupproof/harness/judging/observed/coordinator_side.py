@@ -18,13 +18,14 @@ from groupproof.harness.judging.checkers.dialect_checkers import UnexpectedAnswe
 from groupproof.harness.judging.checkers.tracking.reader_registry import naming_apis, readers_by_api
 from groupproof.harness.judging.observed.limits import UnjudgedSide
 from groupproof.harness.judging.observed.observed_group import ANSWERED, case_in, result_of
+from groupproof.harness.judging.observed.repetition import weighed
 from groupproof.harness.judging.oracle.predictions import read
 from groupproof.harness.judging.oracle.replay_result import Divergence
 from groupproof.harness.judging.oracle.tolerance import Tolerance
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.model.case_dialect import dialect_of_apis
 from groupproof.harness.model.forwarded_frame import STOPPED
-from groupproof.harness.model.verdicts import Finding, Proof, Verdict, worst
+from groupproof.harness.model.verdicts import Finding, Verdict, worst
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import COORDINATOR_UNAVAILABLE, Api, ErrorCode, api_named, error_named
 from groupproof.protocol.wire.error_responses import error_of
@@ -43,7 +44,6 @@ _STRANGERS: Final = "an answer was not as its members alone explain it; others m
 _GROUP_KEYS: Final = frozenset(int(api) for api in GROUP_APIS)
 _ONLY_WAY: Final = "only_way"
 _COMES_EARLY: Final = ("early", "unparked")
-_ADVERSE: Final = (Verdict.FAILED, Verdict.NON_STRICT)
 
 
 def judge_coordinator(
@@ -82,16 +82,16 @@ def _answers(trace: Trace, *, names_release: bool, tolerance: Tolerance | None) 
     reading = read(trace, profile=profile, names_release=names_release, **asked)
     story = [obs for obs in trace if obs.group == group]
     parts = [part for part, _ in checkers_spoken(story)]
-    broken = [_seen_in_one_run(finding) for part in parts for make in part.holds_of_coordinators for finding in findings_of(make(), story)]
+    broken = [weighed(finding, 1) for part in parts for make in part.holds_of_coordinators for finding in findings_of(make(), story)]
     unexpected = [] if ground.get(_ONLY_WAY) else [_unexpected(divergence, story) for divergence in reading.divergences]
     may_be_of_unobserved_member = any(part.may_be_of_unobserved_member(answer) for part in parts for answer in unexpected)
-    others = () if may_be_of_unobserved_member else tuple(_seen_in_one_run(finding) for finding in reading.findings)
+    others = () if may_be_of_unobserved_member else tuple(weighed(finding, 1) for finding in reading.findings)
     kept = tuple(dict.fromkeys(finding.requirement for finding in reading.upheld))
     findings = (*broken, *others, _fine(len(reading.predictions), kept, profile))
     title = f"What the coordinator answered to group {group!r}, by the rules of {profile}"
     dialect = parts[0].dialect if parts else dialect_of_apis(obs.api for obs in story)
     case = case_in(ANSWERED, group, title, findings, kept, dialect=dialect)
-    result = result_of(case, Judgement(verdict=worst(finding.verdict for finding in findings), findings=findings), trace)
+    result = result_of(case, Judgement(verdict=worst(finding.verdict for finding in findings), findings=findings, measures_lag=False), trace)
     return result, f"{_STRANGERS}: {reading.findings[0].observed}" if may_be_of_unobserved_member and not broken else ""
 
 
@@ -136,12 +136,6 @@ def _unknown(group: str, upstream: Mapping[str, Any] | None) -> str:
     if upstream["groups"] is None or upstream["settings"] is None:
         return str(upstream["untold"])
     return "the group was there before the tap" if group in upstream["groups"] else ""
-
-
-def _seen_in_one_run(finding: Finding) -> Finding:
-    """Return the finding as it counts after one run: lateness and silence count only when every run shows them (contract, Repetition)."""
-    once = finding.verdict in _ADVERSE and finding.proof is not Proof.SAFETY
-    return replace(finding, verdict=Verdict.INFORMATIONAL, observed=f"{finding.observed} Seen once.") if once else finding
 
 
 def _fine(answers: int, kept: tuple[str, ...], profile: str) -> Finding:
