@@ -20,6 +20,10 @@ from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api
 
 TOLD = {"group.initial.rebalance.delay.ms": "100", "group.min.session.timeout.ms": "100"}
+EPOCHS = {
+    "group.consumer.min.heartbeat.interval.ms": 100, "group.consumer.heartbeat.interval.ms": 300, "group.consumer.min.session.timeout.ms": 1000,
+    "group.consumer.session.timeout.ms": 3000,
+}  # fmt: skip
 
 
 async def two_members(scene: Scene) -> None:
@@ -206,16 +210,16 @@ BESIDE: dict[str, Callable[[], Trace]] = {
 }
 
 
-@pytest.mark.parametrize("what", BESIDE)
-def test_what_an_administrator_does_without_the_tap_blames_nobody(what: str) -> None:
-    trace = BESIDE[what]()
+@pytest.mark.parametrize("deed", BESIDE)
+def test_what_an_administrator_does_without_the_tap_blames_nobody(deed: str) -> None:
+    trace = BESIDE[deed]()
 
     assert "others may have been in it or changed it" in why_not(trace)
 
 
-@pytest.mark.parametrize("what", BESIDE)
-def test_where_every_frame_is_recorded_the_same_answers_are_wrong(what: str) -> None:
-    result = judged(BESIDE[what](), is_only_way=True)
+@pytest.mark.parametrize("deed", BESIDE)
+def test_where_every_frame_is_recorded_the_same_answers_are_wrong(deed: str) -> None:
+    result = judged(BESIDE[deed](), is_only_way=True)
 
     assert result.ruling.verdict is Verdict.FAILED
     assert judge_answers(result.plays[0].trace).ruling == result.ruling
@@ -242,11 +246,6 @@ def test_a_planted_bug_that_others_may_explain_is_found_where_every_frame_is_rec
 
 
 # Groups of KIP-848's protocol ------------------------------------------------------------------------------------------------
-
-EPOCHS = {
-    "group.consumer.min.heartbeat.interval.ms": 100, "group.consumer.heartbeat.interval.ms": 300, "group.consumer.min.session.timeout.ms": 1000,
-    "group.consumer.session.timeout.ms": 3000,
-}  # fmt: skip
 
 
 def two_with_epochs(*, stranger: bool = False) -> Callable[[Scene], Any]:
