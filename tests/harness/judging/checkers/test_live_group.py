@@ -10,7 +10,9 @@ from tests.harness.judging.checkers.fleets import PLANTED_EPOCHS
 from tests.harness.judging.checkers.stories import PLANTED, Group, busy_group, keeping
 from tests.traces import ID, Story
 
+from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.checkers.live_group import EXAMPLES_MAX, GroupChecker, GroupResult
+from groupproof.harness.judging.observed.group_results import results_of
 from groupproof.harness.judging.observed.observed_group import judge_live
 from groupproof.harness.model.verdicts import Finding, Goodbye
 from groupproof.protocol.trace import Trace
@@ -29,6 +31,10 @@ def kinds(findings: list[Finding]) -> set[tuple[str, str, str]]:
     return {(finding.verdict.value, finding.requirement, finding.observed) for finding in findings}
 
 
+def adverse_in(result: CaseResult) -> list[Finding]:
+    return [finding for finding in result.ruling.findings if finding.verdict.value != "OK"]
+
+
 def test_the_folded_group_shows_what_the_whole_trace_shows() -> None:
     # Of what an application is told, only members that say of which group they speak are heard in a fleet.
     trace = [obs for obs in busy_group() if obs.group is not None or obs.kind == "response"]
@@ -36,8 +42,8 @@ def test_the_folded_group_shows_what_the_whole_trace_shows() -> None:
 
     group = told_of(trace)
 
-    mine = [example for count in group.members for example in count.examples]
-    assert kinds(mine) == kinds([finding for finding in whole.ruling.findings if finding.verdict.value != "OK"])
+    mine = results_of(group)[0]
+    assert kinds(adverse_in(mine)) == kinds(adverse_in(whole))
     assert group.goodbye is whole.ruling.goodbye
 
 
