@@ -22,7 +22,6 @@ from groupproof.harness.running.canary import Canary, watch_lags
 from groupproof.harness.running.error_search import trouble_in
 from groupproof.harness.running.run_clock import clock_from_now
 from groupproof.harness.running.scripts.cluster_pool import ClusterKeeper, ClusterSpec, PooledCluster, cases_by_cluster, cluster_spec_of, opened
-from groupproof.harness.running.scripts.group_overrides import with_group_configs
 from groupproof.harness.running.scripts.script_runner import STEPS_S, IsLost, perform
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
 from groupproof.protocol.rules import profile as profile_named
@@ -114,7 +113,7 @@ class BrokerStage:
         if missing:
             _note(recorder, "unimplemented", why="; ".join(missing))
             return
-        async with with_group_configs(cluster, script, groups) as configured, configured.turns.held(groups):
+        async with cluster.configured(script, groups) as configured, configured.turns.held(groups):
             if hindrances := configured.hindrances(script):
                 _note(recorder, "unmet", why="; ".join(hindrances), fixed=cluster.has_fixed_settings)
                 return
