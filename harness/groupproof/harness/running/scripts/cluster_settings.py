@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import trio
@@ -16,7 +17,7 @@ from groupproof.harness.subjects.brokers.cluster import BrokerSubject, KnownSett
 from groupproof.harness.subjects.brokers.cluster_map import BrokerAddress, ClusterMap
 from groupproof.harness.subjects.brokers.evident_settings import evident_settings
 from groupproof.harness.subjects.brokers.known_settings import differing, values_of
-from groupproof.harness.subjects.brokers.measured_settings import INITIAL_DELAY, MIN_SESSION, measured
+from groupproof.harness.subjects.brokers.measured_settings import INITIAL_DELAY, MIN_SESSION, Measurement, are_alike, measured
 from groupproof.harness.subjects.brokers.reported_settings import reported_settings
 from groupproof.harness.subjects.brokers.running_broker import AddressedBrokers
 from groupproof.protocol.rules.consumer.group_configs import ASSIGNMENT_INTERVAL
@@ -28,12 +29,14 @@ __all__ = ["ClusterSettings", "EffectiveSettings"]
 class EffectiveSettings:
     """The settings that a broker has, and the requested ones that it lacks (`unmet`), with the reason.
 
-    `known_settings` are those that it has in any case: reported by the user, or observed. `disagreement` says why they do not hold for all groups of a script.
+    `known_settings` are those that it has in any case: reported by the user, or observed. `delay_ms` is the delay of a first rebalance where the kit
+    measured it. `disagreement` says why the settings do not hold for all groups of a script.
     """
 
     values: Mapping[str, Any]
     unmet: Mapping[str, str]
     known_settings: Mapping[str, KnownSetting]
+    delay_ms: int | None = None
     disagreement: str = ""
 
 
@@ -57,6 +60,7 @@ class ClusterSettings:
         """Return the settings of the broker that coordinates `groups`; with a `disagreement` where several brokers do, and differ."""
         coordinators = {node.node_id: node for node in [await self._where.coordinator_of(group) for group in groups]}
         found = {node_id: await self._of_broker(node) for node_id, node in sorted(coordinators.items())}
+        found = _with_one_delay(found)
         first = next(iter(found.values()), None) or await self.of_first_broker()
         return replace(first, disagreement=_disagreement(found))
 
@@ -86,10 +90,13 @@ class ClusterSettings:
         unmet = {name: why for name, why in _unmet(asked, report.unmet, reported).items() if name not in evident} | differing(asked, evident)
         known_settings = {**report.settings, **evident}
         values = {**_values(asked, unmet, reported), **values_of(known_settings)}
-        if {INITIAL_DELAY, MIN_SESSION} & (unmet.keys() - values.keys()) and (group := await self._new_group(node)):
-            by_name = await measured(self._where, group)
-            values = {**{name: value for name, value in by_name.items() if name in unmet}, **values}
-        return EffectiveSettings(values=values, unmet=unmet, known_settings=known_settings)
+        unknown = {INITIAL_DELAY, MIN_SESSION} & (unmet.keys() - values.keys())
+        found = await measured(self._where, partial(self._new_group, node)) if unknown else Measurement()
+        found_values = {name: value for name, value in found.values.items() if name in unknown}
+        unmet |= {name: f"{unmet[name]}; {why}" for name, why in found.doubts.items() if name in unknown}
+        return EffectiveSettings(
+            values={**found_values, **values}, unmet=unmet, known_settings=known_settings, delay_ms=found_values.get(INITIAL_DELAY)
+        )
 
     async def _evident(self, node: BrokerAddress) -> Mapping[str, KnownSetting]:
         """Return the consumer group settings (KIP-848) that an already running broker shows by its behaviour. Each broker is asked once a run."""
@@ -123,6 +130,15 @@ def _values(asked: Mapping[str, Any], unmet: Mapping[str, str], reported: Mappin
 
 def _number(value: str) -> int | str:
     return int(value) if value.lstrip("-").isdigit() else value
+
+
+def _with_one_delay(found: Mapping[int, EffectiveSettings]) -> dict[int, EffectiveSettings]:
+    """Return the settings of the brokers with the shortest delay of a first rebalance for all, where the kit measured it at each of them and the
+    delays differ by no more than a late answer. Early is judged strictly, so that the shortest is the safe one."""
+    delays = [settings.delay_ms for settings in found.values() if settings.delay_ms is not None]
+    if not delays or len(delays) < len(found) or not are_alike(delays):
+        return dict(found)
+    return {node_id: replace(settings, values={**settings.values, INITIAL_DELAY: min(delays)}) for node_id, settings in found.items()}
 
 
 def _disagreement(found: Mapping[int, EffectiveSettings]) -> str:

@@ -12,7 +12,7 @@ from typing import Final
 import trio
 
 from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
-from groupproof.harness.subjects.brokers.measured_settings import INITIAL_DELAY, MIN_SESSION, join_request, measured
+from groupproof.harness.subjects.brokers.measured_settings import INITIAL_DELAY, MIN_SESSION, first_join, join_request
 from groupproof.harness.subjects.networks.request_connection import GONE, NoCommonVersion
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
@@ -113,10 +113,10 @@ async def _initial_delay(probe: _Probe, claimed: int) -> str:
     """Measure several times if the delay seems longer: a busy host may cause one late answer."""
     shortest: int | None = None
     for number in range(_LOOKS):
-        observed = (await measured(probe.where, await probe.new_group(f"delay{number}"))).get(INITIAL_DELAY)
-        if observed is None or claimed - _EARLY_MS <= observed <= claimed + _LATE_MS:
+        found = await first_join(probe.where, await probe.new_group(f"delay{number}"))
+        if found is None or claimed - _EARLY_MS <= found.delay_ms <= claimed + _LATE_MS:
             return ""
-        shortest = observed if shortest is None else min(observed, shortest)
+        shortest = found.delay_ms if shortest is None else min(found.delay_ms, shortest)
     return f"it delays the first rebalance of a group by {shortest} ms"
 
 
