@@ -75,6 +75,4 @@ def test_a_delay_of_which_no_two_measurements_agree_stays_unknown(late_by: dict[
     found = measurement({INITIAL_DELAY: 1_000, MIN_SESSION: 100}, "kafka-4.1")
 
     assert found.values == {MIN_SESSION: 100}
-    assert found.doubts == {
-        INITIAL_DELAY: "new groups were answered after 1000, 1200, 1400, 1600, 1800, 2000 ms, so that the kit can't measure it"
-    }
+    assert found.doubts == {INITIAL_DELAY: "new groups were answered after 1000, 1200, 1400, 1600, 1800, 2000 ms, so that the kit can't measure it"}

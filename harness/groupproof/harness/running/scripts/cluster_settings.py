@@ -6,13 +6,14 @@ Brokers that the kit did not start may have different settings. A group follows 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import trio
 
+from groupproof.harness.subjects.brokers.bound_probes import MAX_SESSION, METADATA_BYTES, bounds_by_answers
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject, KnownSetting
 from groupproof.harness.subjects.brokers.cluster_map import BrokerAddress, ClusterMap
 from groupproof.harness.subjects.brokers.evident_settings import evident_settings
@@ -41,13 +42,17 @@ class EffectiveSettings:
 
 
 class ClusterSettings:
-    """Learns the effective settings of the cluster at `where`, of which `asked` were requested. The names of its groups begin with `prefix`."""
+    """Learns the effective settings of the cluster at `where`, of which `asked` were requested. The names of its groups begin with `prefix`.
 
-    def __init__(self, subject: BrokerSubject, where: ClusterMap, asked: Mapping[str, Any], prefix: str) -> None:
+    `topic` is an existing topic, for commits; "" for none.
+    """
+
+    def __init__(self, subject: BrokerSubject, where: ClusterMap, asked: Mapping[str, Any], prefix: str, topic: str = "") -> None:
         self._subject = subject
         self._where = where
         self._asked = dict(asked)
         self._prefix = prefix
+        self._topic = topic
         self._by_node: dict[int, EffectiveSettings] = {}
         self._lock = trio.Lock()
 
@@ -86,7 +91,7 @@ class ClusterSettings:
         report = await self._where.settings_of(node)
         address = (node.host, node.port) if self._where.may_differ else cluster.addresses[0]
         reported = await reported_settings(cluster.connect, address) if report.unmet.keys() - report.settings.keys() else {}
-        evident = await self._evident(node)
+        evident = await self._evident(node, report.settings)
         unmet = {name: why for name, why in _unmet(asked, report.unmet, reported).items() if name not in evident} | differing(asked, evident)
         known_settings = {**report.settings, **evident}
         values = {**_values(asked, unmet, reported), **values_of(known_settings)}
@@ -98,14 +103,19 @@ class ClusterSettings:
             values={**found_values, **values}, unmet=unmet, known_settings=known_settings, delay_ms=found_values.get(INITIAL_DELAY)
         )
 
-    async def _evident(self, node: BrokerAddress) -> Mapping[str, KnownSetting]:
-        """Return the consumer group settings (KIP-848) that an already running broker shows by its behaviour. Each broker is asked once a run."""
+    async def _evident(self, node: BrokerAddress, reported: Collection[str]) -> Mapping[str, KnownSetting]:
+        """Return the settings that an already running broker shows by its behaviour: those of consumer groups (KIP-848), and the bounds that it does
+        not report. Each broker is asked once a run."""
         if not isinstance(self._subject, AddressedBrokers):
             return {}
         evident = self._subject.evident
         if node.node_id not in evident:
             group = await self._new_group(node)
-            evident[node.node_id] = {} if group is None else await evident_settings(self._where, group)
+            of_consumers = {} if group is None else await evident_settings(self._where, group)
+            bounds = {MAX_SESSION, METADATA_BYTES} - set(reported)
+            evident[node.node_id] = {
+                **await bounds_by_answers(self._where, partial(self._new_group, node), self._topic, bounds), **of_consumers
+            }  # fmt: skip
         return evident[node.node_id]
 
     async def _new_group(self, node: BrokerAddress) -> str | None:

@@ -8,15 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
-from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
 from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NoCommonVersion
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
-__all__ = ["INITIAL_DELAY", "MIN_SESSION", "FirstJoin", "Measurement", "NewGroup", "are_alike", "first_join", "join_request", "measured"]
+if TYPE_CHECKING:
+    from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
+
+__all__ = [
+    "INITIAL_DELAY",
+    "MIN_SESSION",
+    "SESSIONS_MS",
+    "FirstJoin",
+    "Measurement",
+    "NewGroup",
+    "are_alike",
+    "first_join",
+    "join_request",
+    "measured",
+]
 
 INITIAL_DELAY = "group.initial.rebalance.delay.ms"
 MIN_SESSION = "group.min.session.timeout.ms"
@@ -78,8 +91,8 @@ async def measured(where: ClusterMap, new_group: NewGroup) -> Measurement:
 
 def are_alike(delays_ms: Iterable[int]) -> bool:
     """Return whether measured delays may be those of one setting."""
-    known = list(delays_ms)
-    return max(known) - min(known) <= ALIKE_MS
+    delays = list(delays_ms)
+    return max(delays) - min(delays) <= ALIKE_MS
 
 
 async def first_join(where: ClusterMap, group: str) -> FirstJoin | None:

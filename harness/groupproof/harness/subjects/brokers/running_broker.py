@@ -100,8 +100,10 @@ class AddressedBrokers:
         return SettingsReport(settings=settings, unmet={**self._unmet(unreported, by_name), **differing(asked, settings)})
 
     def _unmet(self, unreported: Mapping[str, Any], settings: Mapping[str, str | None] | str) -> dict[str, str]:
-        hint = f"; give them with {BY_HAND} NAME=VALUE" if isinstance(settings, str) else ""
-        return {name: f"{why}{hint}" for name, why in unmet_among(unreported, settings).items()}
+        """Return the settings that do not hold, each with the reason. Of those that the broker does not list, its user may know the value."""
+        listed = {} if isinstance(settings, str) else settings
+        hint = f"; give {'them' if isinstance(settings, str) else 'its value'} with {BY_HAND} NAME=VALUE"
+        return {name: f"{why}{hint if listed.get(name) is None else ''}" for name, why in unmet_among(unreported, settings).items()}
 
     async def _remove(self, connector: Connector, topics: Sequence[str], groups: Iterable[str]) -> None:
         """Delete the created topics and groups, as far as the broker allows, and report the rest."""
