@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.harness.commands.calling import Call
@@ -43,6 +45,23 @@ def test_what_is_no_trace_is_wrong_usage(text: str | None, message: str, grouppr
 
     assert called.code == 3
     assert message in called.complaint
+
+
+@pytest.mark.parametrize("command", ["check", "explain"])
+@pytest.mark.parametrize("change", [{"body": None}, {"body": [1]}, {"seq": "x"}, {"member_epoch": "x"}])
+def test_a_column_with_a_value_of_another_type_is_wrong_usage(change: dict[str, Any], command: str, groupproof: Call, tmp_path: Path) -> None:
+    lines = list(write_trace(Story().member().trace))
+    lines[2] = json.dumps({**json.loads(lines[2]), **change})
+    (tmp_path / "seen.ndjson").write_text("\n".join(lines))
+
+    called = groupproof("trace", command, "seen.ndjson")
+
+    (column,) = change
+    assert called.code == 3
+    assert (
+        f"seen.ndjson is no trace in NDJSON: line 3 is no observation: its column {column} is {json.dumps(change[column])}, where "
+        in called.complaint
+    )
 
 
 def test_meters_stand_beside_the_verdict(groupproof: Call, tmp_path: Path) -> None:
