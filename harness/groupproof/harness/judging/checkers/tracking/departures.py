@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 from groupproof.harness.judging.checkers.steady import Steady
 from groupproof.harness.judging.checkers.tracking.reader_registry import membership_apis, readers_by_api
 from groupproof.harness.model.verdicts import Goodbye
 from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.embedded.streams_protocol import ASSIGNOR
 
 __all__ = ["Departures"]
+
+_COMMIT: Final = Api.OFFSET_COMMIT.title
 
 
 @dataclass(slots=True)
@@ -27,14 +31,18 @@ class _LastFrame:
 
 @dataclass(slots=True)
 class Departures:
-    """The clients that spoke in a group, and how each left it. `requests` counts their requests."""
+    """The clients that spoke in a group, and how each left it. `requests` counts their requests. `names_members`: a request asked to join, or named a
+    member of the group. Commits of consumers that assign partitions themselves (`assign`), and of tools, do neither.
+    """
 
     requests: int = 0
+    names_members: bool = False
     of: dict[str, _LastFrame] = field(default_factory=dict)
 
     def follow(self, obs: Observation) -> None:
         if obs.kind == "request" and obs.api in membership_apis():
             self.requests += 1
+            self.names_members = self.names_members or _names_member(obs)
             if obs.client is not None:
                 reader, before = readers_by_api().get(obs.api or ""), self.of.get(obs.client)
                 self.of[obs.client] = _LastFrame(
@@ -67,6 +75,10 @@ class Departures:
             if value.is_gone and not value.has_left and not value.may_stay:
                 return Goodbye.UNCLEAN, f"{name_of(client)} went without a LeaveGroup"
         return (Goodbye.CLEAN if any(end.has_left for end in joined.values()) else Goodbye.NONE), ""
+
+
+def _names_member(obs: Observation) -> bool:
+    return obs.api != _COMMIT or bool(obs.member or obs.instance) or (obs.generation is not None and obs.generation >= 0)
 
 
 def _is_thread(obs: Observation) -> bool:
