@@ -61,12 +61,17 @@ class AddressedBrokers:
     async def learn(self) -> None:
         """Ask the brokers for their versions, which decide the profile; raise `BrokenEnvironment` where none answers."""
         connect = Connector.of(self.security).connect
-        await self._until_up(connect)
+        await self.reach()
         self.guess = guessed(await versions_of(await connect(*self.bootstrap[0])))
+
+    async def reach(self) -> None:
+        """Wait until a broker answers; raise `BrokenEnvironment`, which says what the port answers instead."""
+        await self._until_up(Connector.of(self.security).connect)
 
     async def _until_up(self, connect: Connect) -> None:
         host, port = self.bootstrap[0]
-        await wait_until_up(connect, self.bootstrap[:1], list, within_s=_UP_S, otherwise=f"no broker answers at {host}:{port}")
+        otherwise = f"no broker answers at {host}:{port}"
+        await wait_until_up(connect, self.bootstrap[:1], list, within_s=_UP_S, otherwise=otherwise, uses_tls=self.security.uses_tls)
 
     @asynccontextmanager
     async def cluster(self, *, settings: Mapping[str, Any], brokers: int, topics: Mapping[str, int]) -> AsyncIterator[RunningCluster]:
