@@ -93,7 +93,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
         """Return the observation of a JSON object; raise `ValueError` that names a missing column, or one whose value has another type. Unknown columns
         are ignored (contract)."""
         if not isinstance(columns, dict):
-            raise ValueError(f"{_shown(columns)} is no JSON object")
+            raise ValueError(f"{_excerpt(columns)} is no JSON object")
         present = {name: columns[name] for name in _DEFAULTS.keys() & columns.keys()}
         if missing := {"seq", "at_ns", "kind"} - present.keys():
             raise ValueError(f"a trace line lacks {', '.join(sorted(missing))}")
@@ -109,7 +109,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 _WRONG_TYPE: Final = re.compile(r"Expected `(?P<due>[^`]+)`.* at `\$\.(?P<column>\w+)")
 _DUE: Final = {"int": "a whole number", "str": "a text", "object": "an object", "bytes": "base64 after b64:", "null": "null"}
 _LISTS: Final = {"partitions": "a list of [topic, partition]", "offsets": "a list of [topic, partition, offset]"}
-_SHOWN_MAX: Final = 60
+_EXCERPT_MAX: Final = 60
 
 
 def _wrong_type(columns: dict[str, Any], error: str) -> str:
@@ -119,12 +119,12 @@ def _wrong_type(columns: dict[str, Any], error: str) -> str:
         return error
     column, kinds = found["column"], found["due"].split(" | ")
     due = _LISTS.get(column) or " or ".join(_DUE.get(kind, kind) for kind in kinds)
-    return f"its column {column} is {_shown(columns[column])}, where a trace has {due}"
+    return f"its column {column} is {_excerpt(columns[column])}, where a trace has {due}"
 
 
-def _shown(value: Any) -> str:
+def _excerpt(value: Any) -> str:
     text = json.dumps(plain(value), ensure_ascii=False, default=str)
-    return text if len(text) <= _SHOWN_MAX else f"{text[: _SHOWN_MAX - 1]}…"
+    return text if len(text) <= _EXCERPT_MAX else f"{text[: _EXCERPT_MAX - 1]}…"
 
 
 def _dataclass_fields() -> dict[str, Field[Any]]:

@@ -49,7 +49,6 @@ FRAME_BYTES_MAX: Final = 100 * 1024 * 1024
 """Kafka's default of `socket.request.max.bytes`."""
 
 _LENGTH: Final = struct.Struct(">i")
-_SHOWN_BYTES: Final = 16
 
 
 class WireError(Exception):
@@ -116,7 +115,7 @@ class Framer:
         length: int = _LENGTH.unpack_from(held, at)[0]
         if 0 <= length <= self._frame_bytes_max:
             return length
-        first = bytes(held[at : at + _SHOWN_BYTES])
+        first = bytes(held[at : at + 16])
         if length < 0:
             raise NegativeLength(f"a frame of {length} bytes was announced; first bytes {first.hex()}", first)
         raise FrameTooLong(f"a frame of {length} bytes was announced, the bound is {self._frame_bytes_max}; first bytes {first.hex()}", first)
