@@ -31,8 +31,8 @@ def _members(group: GroupResult) -> CaseResult:
     part = _part_of(group)
     case = case_of(part, group.group, findings)
     judgement = judgement_of(
-        part, findings, joined=group.joined, requests=group.requests, clients=group.clients, goodbye=group.goodbye, why=group.goodbye_reason,
-        is_virtual=group.is_virtual,
+        part, findings, joined=group.joined, names_members=group.names_members, requests=group.requests, clients=group.clients,
+        goodbye=group.goodbye, why=group.goodbye_reason, is_virtual=group.is_virtual,
     )  # fmt: skip
     return CaseResult(case=case, ruling=rule_on(case, [judgement]), duration_s=group.duration_s)
 

@@ -189,7 +189,7 @@ async def opened(subject: BrokerSubject, spec: ClusterSpec, cases: Iterable[Case
     topics = {name: partitions for case in cases for name, partitions in topics_of(script_of(case).topics, prefix).items()}
     async with subject.cluster(settings=dict(spec.settings), brokers=spec.brokers, topics=topics) as cluster, mapped(cluster) as where:
         where.unreadable = await unreadable(where, f"{prefix}versions")
-        learned = ClusterSettings(subject, where, dict(spec.settings), prefix)
+        learned = ClusterSettings(subject, where, dict(spec.settings), prefix, next(iter(topics), ""))
         first = await learned.of_first_broker()
         turns = PartitionTurns(await offsets_partitions(cluster) if spec.moves else 0)
         yield PooledCluster(where=where, turns=turns, learned=learned, settings=first.values, unmet=first.unmet, known_settings=first.known_settings)

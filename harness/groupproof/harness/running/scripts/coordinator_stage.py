@@ -9,6 +9,7 @@ from typing import Any
 
 import trio
 
+from groupproof.harness.judging.broker_settings import UNREPORTED
 from groupproof.harness.judging.case_result import Play
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.judging.script_judgement import has_failed, judge_script_run
@@ -24,6 +25,7 @@ from groupproof.harness.running.run_clock import clock_from_now
 from groupproof.harness.running.scripts.cluster_pool import ClusterKeeper, ClusterSpec, PooledCluster, cases_by_cluster, cluster_spec_of, opened
 from groupproof.harness.running.scripts.script_runner import STEPS_S, IsLost, perform
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
+from groupproof.harness.subjects.brokers.running_broker import AddressedBrokers
 from groupproof.protocol.rules import profile as profile_named
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.group_configs import PROTOCOLS
@@ -123,7 +125,8 @@ class BrokerStage:
         name, version = called(self.subject)
         ground = {"settings": dict(cluster.settings), "profile": self.profile, "subject": {"name": name, "version": version}}
         sources = {name: value.source for name, value in cluster.known_settings.items()}
-        return {**ground, "sources": sources} if sources else ground
+        unreported = [name for name in UNREPORTED if name not in cluster.settings] if isinstance(self.subject, AddressedBrokers) else []
+        return {**ground, **({"sources": sources} if sources else {}), **({"unreported": unreported} if unreported else {})}
 
     def _is_lost(self, case: Case) -> IsLost | None:
         """Return the check of a running case; none in virtual time, where waits cost nothing."""

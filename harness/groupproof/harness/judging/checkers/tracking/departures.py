@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from groupproof.harness.judging.checkers.checker import UnderWay
-from groupproof.harness.judging.checkers.frame_facts import error_of
+from groupproof.harness.judging.checkers.frame_facts import error_of, is_unmanaged
 from groupproof.harness.judging.checkers.steady import Steady
 from groupproof.harness.judging.checkers.tracking.reader_registry import membership_apis, readers_by_api
 from groupproof.harness.model.verdicts import Goodbye
@@ -18,6 +18,7 @@ from groupproof.protocol.wire.embedded.streams_protocol import ASSIGNOR
 __all__ = ["Departures", "has_nobody_left"]
 
 _BEAT: Final = Api.CONSUMER_GROUP_HEARTBEAT.title
+_COMMIT: Final = Api.OFFSET_COMMIT.title
 _UNREACHABLE: Final = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.GROUP_AUTHORIZATION_FAILED})
 """After these errors a member has no coordinator to leave."""
 _PASSING: Final = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.TOPIC_AUTHORIZATION_FAILED})
@@ -54,19 +55,22 @@ class _LastFrame:
 
 @dataclass(slots=True)
 class Departures:
-    """The clients that spoke in a group, and how each left it. `requests` counts their requests.
+    """The clients that spoke in a group, and how each left it. `requests` counts their requests. `names_members`: a request asked to join, or named a
+    member of the group. Commits of consumers that assign partitions themselves (`assign`), and of tools, do neither.
 
     A client owes a LeaveGroup once an answer has let it in, and until an answer ends its membership. Only a client that closes its connection by
     itself has gone: a connection that the broker or a tap ends says nothing about it.
     """
 
     requests: int = 0
+    names_members: bool = False
     of: dict[str, _LastFrame] = field(default_factory=dict)
     _joining: UnderWay[str] = field(default_factory=UnderWay)
 
     def follow(self, obs: Observation) -> None:
         if obs.kind == "request" and obs.api in membership_apis():
             self.requests += 1
+            self.names_members = self.names_members or _names_member(obs)
             if obs.client is not None:
                 self._asked(obs, obs.client)
         elif obs.kind == "response" and obs.api in membership_apis():
@@ -121,6 +125,10 @@ class Departures:
             if last.is_gone and last.owes_leave:
                 return Goodbye.UNCLEAN, f"{name_of(client)} went without a LeaveGroup"
         return (Goodbye.CLEAN if any(last.has_left for last in members.values()) else Goodbye.NONE), ""
+
+
+def _names_member(obs: Observation) -> bool:
+    return obs.api != _COMMIT or bool(obs.member or obs.instance) or not is_unmanaged(obs)
 
 
 def _is_thread(obs: Observation) -> bool:
