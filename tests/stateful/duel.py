@@ -19,6 +19,7 @@ from groupproof.coordinator.assignors.group_spec import TargetAssignment
 from groupproof.coordinator.machine.choices import TargetQuestion
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
 from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, GroupView, Output, Reply, Settings, Transition
+from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.storage import partition_of
 from groupproof.coordinator.machine.variant import REFERENCE, Variant
 from groupproof.protocol.vocabulary import ErrorCode
@@ -66,6 +67,9 @@ class _Agreed:
         return question.kafkas
 
     def group_epoch(self, group: ConsumerGroup, arrival: object) -> int:
+        return group.generation + 1
+
+    def generation(self, group: Group) -> int:
         return group.generation + 1
 
     def computes_target(self, group: object, arrival: object, *, is_usual: bool) -> bool:

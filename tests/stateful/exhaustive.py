@@ -169,6 +169,9 @@ class _FirstOfAll:
     def group_epoch(self, group: ConsumerGroup, arrival: object) -> int:
         return group.generation + 1
 
+    def generation(self, group: Group) -> int:
+        return group.generation + 1
+
     def computes_target(self, group: object, arrival: object, *, is_usual: bool) -> bool:
         return is_usual
 

@@ -10,6 +10,7 @@ from groupproof.coordinator.assignors.group_spec import TargetAssignment
 from groupproof.coordinator.machine.choices import RandomChoices, TargetQuestion
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
 from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, Reply, Settings
+from groupproof.coordinator.machine.group import Group
 from groupproof.protocol.wire.messages import JoinGroupRequest, JoinGroupResponse, JoinProtocol, LeaveGroupRequest, LeaveMember
 
 ARRIVAL = Arrival(token="t", api_version=3, client_id="app", client_host="/127.0.0.1")
@@ -73,6 +74,9 @@ class _Last:
         return question.kafkas
 
     def group_epoch(self, group: ConsumerGroup, arrival: object) -> int:
+        return group.generation + 1
+
+    def generation(self, group: Group) -> int:
         return group.generation + 1
 
     def computes_target(self, group: object, arrival: object, *, is_usual: bool) -> bool:

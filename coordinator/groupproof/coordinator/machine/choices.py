@@ -1,7 +1,8 @@
 """The choices that the protocol leaves to a coordinator.
 
-They are: member ids, the next leader, a protocol among those with equal votes, the exact end of a pause, whether an answer waits for the topics
-of a regular expression, and for a consumer group its targets, its epochs, and when a target is computed.
+They are: member ids, the next leader, a protocol among those with equal votes, the numbers of a classic group's generations, the exact end of a
+pause, whether an answer waits for the topics of a regular expression, and for a consumer group its targets, its epochs, and when a target is
+computed.
 
 The machine asks for each choice. `RandomChoices` decides as this reference does. The harness decides as a recorded broker did, so that the
 machine can run beside the recording.
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from groupproof.coordinator.assignors.group_spec import GroupSpec, TargetAssignment, TopicSpec
     from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
+    from groupproof.coordinator.machine.group import Group
     from groupproof.coordinator.machine.machine_outputs import Arrival
 
 __all__ = ["Choices", "RandomBits", "RandomChoices", "TargetQuestion"]
@@ -56,6 +58,13 @@ class Choices(Protocol):
         """Return the protocol among those with most votes: at least one, in the order of their first votes."""
         ...
 
+    def generation(self, group: Group) -> int:
+        """Return the number of the generation that begins, as the join phase ends or as the last member goes.
+
+        It grows with each completed rebalance. No KIP says where it starts and by how much, or whether a group that becomes Empty counts one.
+        """
+        ...
+
     def assignor(self, tied: Sequence[str], occasion: int) -> str:
         """Return the server-side assignor to use or to describe among those with most votes: at least two. Each occasion is a choice of its own."""
         ...
@@ -87,7 +96,7 @@ class Choices(Protocol):
 
 class RandomChoices:
     """The reference's choices: random member ids, the longest-standing member as leader (JOIN-07), the protocol voted for first (JOIN-32), no
-    wait for topics, Kafka's targets and epochs."""
+    wait for topics, Kafka's generations, targets and epochs."""
 
     def __init__(self, random: RandomBits) -> None:
         self._random = random
@@ -103,6 +112,10 @@ class RandomChoices:
 
     def protocol(self, group_id: str, tied: Sequence[str]) -> str:
         return tied[0]
+
+    def generation(self, group: Group) -> int:
+        """Return one more, also where nobody is left (INV-04, DJOIN-08, DJOIN-09)."""
+        return group.generation + 1
 
     def assignor(self, tied: Sequence[str], occasion: int) -> str:
         return tied[0]
