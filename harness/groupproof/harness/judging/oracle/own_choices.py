@@ -66,7 +66,8 @@ class OwnChoices(RecordedChoices):
                 self._notes_number("A group that becomes Empty counts no generation: legal.", self._latest_seq)
             return usual if is_counted else before
         parked = [self._exchanges[int(str(member.join.token))] for member in group.members if member.join is not None]
-        answer = next((exchange for exchange in parked if _number_in(exchange) is not None), None)
+        answers = [exchange for exchange in parked if _number_in(exchange) is not None]
+        answer = next((exchange for exchange in answers if _number_in(exchange) == usual), next(iter(answers), None))
         number = self._number_unshown(before) if answer is None else _number_in(answer)
         is_first = not before and (group.subscriptions is None or not self._has_numbered)
         self._has_numbered = True
