@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from groupproof.harness.judging.oracle.own_choices import admits_at_once
+from groupproof.harness.judging.oracle.own_choices import may_admit_at_once
 from groupproof.harness.model.requirement_levels import MOST_SEVERE
 from groupproof.harness.model.verdicts import Finding, Proof
 from groupproof.protocol.rules.requirements import by_id
@@ -33,7 +33,7 @@ def may_choose(history: History, replay_first: Callable[[], ReplayResult]) -> bo
     A group of consumers may have its own targets and epochs. In a classic group the answers show other choices, or else one replay (`replay_first`)
     by the broker's own does: no search of all branches is spent on an answer that is simply wrong.
     """
-    return has_consumers(history) or admits_at_once(history.exchanges) or _counts_otherwise(history) or bool(replay_first().deviations)
+    return has_consumers(history) or may_admit_at_once(history.exchanges) or _counts_otherwise(history) or bool(replay_first().deviations)
 
 
 def _counts_otherwise(history: History) -> bool:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
-from groupproof.coordinator.machine.group import Group
 from groupproof.harness.judging.oracle.open_answers import OpenAnswer
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
@@ -31,12 +30,12 @@ _TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenRefusal:
-    """Requests of an API that may be refused with one of the codes. `is_for` selects them by group and request: a consumer group, but for Heartbeat."""
+    """Requests of an API that may be refused with one of the codes. `is_for` selects them by group and request."""
 
     requirement: str
     api: Api
     codes: tuple[int, ...]
-    is_for: Callable[[Any, Any], bool]
+    is_for: Callable[[ConsumerGroup, Any], bool]
 
 
 def _joins(asked: Any) -> bool:
@@ -87,11 +86,6 @@ def _removes_consumers(group: ConsumerGroup, asked: Any) -> bool:
     return bool(named) and all(member_id in group.members and member_id not in group.classic for member_id in named)
 
 
-def _has_no_generation(group: Group | ConsumerGroup, asked: Any) -> bool:
-    """Return whether a member of a classic group names a generation, though nobody was told one yet: it may be any number (decision 0076)."""
-    return isinstance(group, Group) and not group.generation and group.subscriptions is None
-
-
 _INVALID, _STRANGER, _FENCED = ErrorCode.INVALID_REQUEST, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID
 _BEAT: Final = Api.CONSUMER_GROUP_HEARTBEAT
 _NO_TOPIC: Final = 17  # INVALID_TOPIC_EXCEPTION, which no coordinator of Kafka answers
@@ -107,7 +101,6 @@ OPEN_REFUSALS: Final = (
     OpenRefusal(requirement="CGO-15", api=Api.TXN_OFFSET_COMMIT, codes=(_STRANGER,), is_for=_is_named_for_nothing),
     OpenRefusal(requirement="CGO-22", api=Api.OFFSET_COMMIT, codes=(_STRANGER, _FENCED), is_for=_names_another_instance),
     OpenRefusal(requirement="CGG-48", api=Api.LEAVE_GROUP, codes=(_STRANGER,), is_for=_removes_consumers),
-    OpenRefusal(requirement="INV-04", api=Api.HEARTBEAT, codes=(ErrorCode.ILLEGAL_GENERATION,), is_for=_has_no_generation),
 )
 
 
@@ -116,7 +109,7 @@ def open_refusal(asked: Exchange, arrival: Arrival, machine: Coordinator, histor
     of_api = [item for item in OPEN_REFUSALS if item.api is asked.api]
     codes = _codes(asked.answer or {}) if of_api else set()
     candidates = [item for item in of_api if len(codes) == 1 and codes <= set(item.codes)]
-    group = _group_of(machine, history.group, asked.api) if candidates else None
+    group = _consumer_group(machine, history.group, asked.api) if candidates else None
     found = (
         None if group is None or _is_handed_out(asked, history) else next((item for item in candidates if item.is_for(group, asked.message)), None)
     )
@@ -136,12 +129,12 @@ def _is_handed_out(asked: Exchange, history: History) -> bool:
     return ErrorCode.MEMBER_ID_REQUIRED in codes and ErrorCode.NONE not in codes
 
 
-def _group_of(machine: Coordinator, group_id: str, api: Api) -> Group | ConsumerGroup | None:
-    """Return the request's group, or the one that it would create, if it is a consumer group; for a Heartbeat a group of any dialect."""
+def _consumer_group(machine: Coordinator, group_id: str, api: Api) -> ConsumerGroup | None:
+    """Return the request's group, or the one that it would create, if it is a consumer group."""
     group: Any = machine.group(group_id)
     if group is None:
         return ConsumerGroup(group_id=group_id) if api is _BEAT else None
-    return group if group.dialect is CONSUMER or api is Api.HEARTBEAT else None
+    return group if group.dialect is CONSUMER else None
 
 
 def _codes(body: Mapping[str, Any]) -> set[int]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.machine_outputs import Arrival
     from groupproof.harness.judging.oracle.exchanges import Exchange
 
-__all__ = ["OwnChoices", "admits_at_once", "needs_member_id"]
+__all__ = ["OwnChoices", "may_admit_at_once"]
 
 _COMPUTING: Final = (Api.CONSUMER_GROUP_HEARTBEAT, Api.JOIN_GROUP)
 """Requests that may start the computation of a target, if they are no leaves and not refused."""
@@ -94,14 +94,18 @@ class OwnChoices(RecordedChoices):
         self.deviations.append(Deviation(requirement="INV-04", expected=expected, observed=observed, seq=seq, level=Level.INFO))
 
     def joins_at_once(self, exchange: Exchange) -> bool:
-        """Return whether the broker admits a newcomer at once: the answer shows it, or the answers to other newcomers if there is none."""
+        """Return whether the broker admits a newcomer at once.
+
+        Its answer shows that, or the answers to other newcomers. Without any it is a branch: the JoinGroup may be parked, or Kafka's answer is missing.
+        """
         if exchange.code == ErrorCode.MEMBER_ID_REQUIRED or not needs_member_id(exchange):
             return False
-        if exchange.code == ErrorCode.NONE:
+        is_admitted = self._admits_at_once or (exchange.answer is None and self._way("admits", exchange.number, 2) == 1)
+        if is_admitted and exchange.code in (ErrorCode.NONE, None):
             expected = "A newcomer is answered MEMBER_ID_REQUIRED with its id, and joins with that (KIP-394)."
             observed = "It is admitted at once. If it does not hear the answer, a member that nobody is stays until its session ends."
             self.deviations.append(Deviation(requirement="PEND-01", expected=expected, observed=observed, seq=exchange.seq, level=Level.SHOULD))
-        return self._admits_at_once
+        return is_admitted
 
     # Targets
 
@@ -217,7 +221,12 @@ def needs_member_id(exchange: Exchange) -> bool:
 
 def admits_at_once(exchanges: Iterable[Exchange]) -> bool:
     """Return whether an answer shows that the broker admits newcomers without the round of KIP-394."""
-    return any(exchange.code == ErrorCode.NONE and needs_member_id(exchange) for exchange in exchanges)
+    return any(exchange.code == ErrorCode.NONE for exchange in exchanges if needs_member_id(exchange))
+
+
+def may_admit_at_once(exchanges: Iterable[Exchange]) -> bool:
+    """Return whether the broker may do so: a newcomer was admitted, or had no answer."""
+    return any(exchange.code in (ErrorCode.NONE, None) for exchange in exchanges if needs_member_id(exchange))
 
 
 def _number_in(exchange: Exchange) -> int | None:
