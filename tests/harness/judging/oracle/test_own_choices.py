@@ -204,7 +204,7 @@ def test_a_generation_that_nobody_heard_of_has_the_number_of_a_later_answer() ->
     trace = changed(recording.end(), "lost", lost)
 
     assert set(_told(trace)) == {("INV-04", Verdict.INFORMATIONAL)}
-    assert _told(changed(trace, "again", bodied(generation_id=1)))[-1] == ("TR-086", Verdict.FAILED)
+    assert "TR-086" in dict(_told(changed(trace, "again", bodied(generation_id=1))))
 
 
 @pytest.mark.requirement("PEND-01", "TR-003", "TR-022")

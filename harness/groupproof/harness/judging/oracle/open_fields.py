@@ -79,7 +79,7 @@ def _has_no_generation(step: Step, group: AnyGroup | None, difference: Differenc
 
 
 OPEN_FIELDS: Final = (
-    OpenField(requirement="INV-04", api=Api.HEARTBEAT, field="error_code", is_for=_has_no_generation, level=Level.INFO, words="as no generation has begun"),
+    OpenField(requirement="INV-04", api=Api.HEARTBEAT, field="error_code", is_for=_has_no_generation, level=Level.INFO, words="with no generation that has begun"),
     OpenField(requirement="CGM-27", api=Api.CONSUMER_GROUP_HEARTBEAT, field="assignment", is_for=_is_told_again, words="with the assignment that the member has"),
     OpenField(requirement="CGG-27", api=Api.JOIN_GROUP, field="leader", is_for=_names_another, words="with a leader, who has nothing to compute"),
     OpenField(requirement="CGS-14", api=Api.CONSUMER_GROUP_DESCRIBE, field="group_state", is_for=_is_settled_but_for_the_away, words="with a state that leaves members out that are away"),
