@@ -101,6 +101,6 @@ def test_before_its_first_generation_a_group_may_refuse_any_number_of_one(label:
     recording.beat("a", label="late")
     recording.wait(5)
 
-    told = findings_of(changed(recording.end(), label, bodied(error_code=code)), profile="kafka-4.1", settings=settings)
+    found_here = findings_of(changed(recording.end(), label, bodied(error_code=code)), profile="kafka-4.1", settings=settings)
 
-    assert [(finding.requirement, finding.verdict) for finding in told] == [found]
+    assert [(finding.requirement, finding.verdict) for finding in found_here] == [found]

@@ -147,7 +147,7 @@ def test_an_empty_group_at_the_epoch_of_its_target_reports_no_target() -> None:
 # Classic groups
 
 
-def _told(trace: Trace) -> list[tuple[str, Verdict]]:
+def _verdicts_of(trace: Trace) -> list[tuple[str, Verdict]]:
     return [(finding.requirement, finding.verdict) for finding in findings_of(trace, profile="kafka-4.1", settings=SETTINGS)]
 
 
@@ -171,14 +171,14 @@ def _recording(variant: str, *clients: str) -> Recording:
 def test_generations_of_the_brokers_own_are_reported_and_what_follows_is_judged(variant: str, clients: tuple[str, ...]) -> None:
     trace = _recording(variant, *clients).end()
 
-    assert set(_told(trace)) == {("INV-04", Verdict.INFORMATIONAL)}
-    assert ("TR-118", Verdict.FAILED) in _told(changed(trace, "last beat", bodied(error_code=25)))
+    assert set(_verdicts_of(trace)) == {("INV-04", Verdict.INFORMATIONAL)}
+    assert ("TR-118", Verdict.FAILED) in _verdicts_of(changed(trace, "last beat", bodied(error_code=25)))
 
 
 @pytest.mark.requirement("INV-04")
 @pytest.mark.parametrize("variant", ["generation-stays", "generation-falls", "generation-negative"])
 def test_a_generation_that_does_not_grow_is_a_failure(variant: str) -> None:
-    assert Verdict.FAILED in {verdict for _, verdict in _told(_recording(variant, "a", "b").end())}
+    assert Verdict.FAILED in {verdict for _, verdict in _verdicts_of(_recording(variant, "a", "b").end())}
 
 
 def test_members_of_one_generation_hear_one_number() -> None:
@@ -189,8 +189,8 @@ def test_members_of_one_generation_hear_one_number() -> None:
     recording.wait(5)
     trace = recording.end()
 
-    assert set(_told(trace)) == {("INV-04", Verdict.INFORMATIONAL)}
-    assert ("TR-046", Verdict.FAILED) in _told(changed(trace, "join b", bodied(generation_id=99)))
+    assert set(_verdicts_of(trace)) == {("INV-04", Verdict.INFORMATIONAL)}
+    assert ("TR-046", Verdict.FAILED) in _verdicts_of(changed(trace, "join b", bodied(generation_id=99)))
 
 
 def test_a_generation_that_nobody_heard_of_has_the_number_of_a_later_answer() -> None:
@@ -203,16 +203,16 @@ def test_a_generation_that_nobody_heard_of_has_the_number_of_a_later_answer() ->
     recording.wait(5)
     trace = changed(recording.end(), "lost", lost)
 
-    assert set(_told(trace)) == {("INV-04", Verdict.INFORMATIONAL)}
-    assert "TR-086" in dict(_told(changed(trace, "again", bodied(generation_id=1))))
+    assert set(_verdicts_of(trace)) == {("INV-04", Verdict.INFORMATIONAL)}
+    assert "TR-086" in dict(_verdicts_of(changed(trace, "again", bodied(generation_id=1))))
 
 
 @pytest.mark.requirement("PEND-01", "TR-003", "TR-022")
 def test_newcomers_who_are_admitted_at_once_are_one_finding_that_is_not_strict_and_what_follows_is_judged() -> None:
     trace = _recording("id-never-required", "a", "b").end()
 
-    assert _told(trace) == [("PEND-01", Verdict.NON_STRICT)]
-    assert ("TR-118", Verdict.FAILED) in _told(changed(trace, "last beat", bodied(error_code=25)))
+    assert _verdicts_of(trace) == [("PEND-01", Verdict.NON_STRICT)]
+    assert ("TR-118", Verdict.FAILED) in _verdicts_of(changed(trace, "last beat", bodied(error_code=25)))
 
 
 @pytest.mark.requirement("PEND-01")
@@ -222,9 +222,9 @@ def test_another_answer_than_an_id_or_a_place_is_a_failure() -> None:
     recording.wait(5)
     trace = recording.end()
 
-    assert _told(trace) == []
-    assert _told(changed(trace, "join a", bodied(error_code=25))) == [("TR-003", Verdict.FAILED)]
-    assert _told(changed(trace, "join a", bodied(member_id="")))[-1] == ("TR-003", Verdict.FAILED)
+    assert _verdicts_of(trace) == []
+    assert _verdicts_of(changed(trace, "join a", bodied(error_code=25))) == [("TR-003", Verdict.FAILED)]
+    assert _verdicts_of(changed(trace, "join a", bodied(member_id="")))[-1] == ("TR-003", Verdict.FAILED)
 
 
 @pytest.mark.requirement("PEND-08", "PEND-09")
@@ -240,5 +240,5 @@ def test_a_pending_id_is_no_member_also_where_others_are_admitted_at_once() -> N
     recording.wait(20)
     trace = [replace(obs, version=5) if obs.detail == "at once" else obs for obs in recording.end()]
 
-    assert _told(trace) == [("PEND-01", Verdict.NON_STRICT)]
-    assert _told(changed(trace, "beat", bodied(error_code=0)))[-1] == ("TR-027", Verdict.FAILED)
+    assert _verdicts_of(trace) == [("PEND-01", Verdict.NON_STRICT)]
+    assert _verdicts_of(changed(trace, "beat", bodied(error_code=0)))[-1] == ("TR-027", Verdict.FAILED)
