@@ -16,7 +16,7 @@ from tests.stateful.naive_group import elect
 from tests.stateful.naive_phases import Release
 
 from groupproof.coordinator.assignors.group_spec import TargetAssignment
-from groupproof.coordinator.machine.choices import TargetQuestion
+from groupproof.coordinator.machine.choices import JoinedGroup, TargetQuestion
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
 from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, GroupView, Output, Reply, Settings, Transition
 from groupproof.coordinator.machine.storage import partition_of
@@ -44,6 +44,8 @@ class Disagreement(AssertionError):
 class _Agreed:
     """The choices that no rule makes, made from what is chosen among alone, so that both sides come to the same."""
 
+    counts_by_one = True
+
     def member_id(self, prefix: str, arrival: Arrival) -> str:
         return f"{prefix}-{arrival.token}"
 
@@ -66,6 +68,9 @@ class _Agreed:
         return question.kafkas
 
     def group_epoch(self, group: ConsumerGroup, arrival: object) -> int:
+        return group.generation + 1
+
+    def generation(self, group: JoinedGroup) -> int:
         return group.generation + 1
 
     def computes_target(self, group: object, arrival: object, *, is_usual: bool) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from tests.stateful.forking import forked
 
 from groupproof.coordinator.assignors.group_spec import TargetAssignment
-from groupproof.coordinator.machine.choices import TargetQuestion
+from groupproof.coordinator.machine.choices import JoinedGroup, TargetQuestion
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
 from groupproof.coordinator.machine.coordinator import AppliedRow, Arrival, Coordinator, GroupView, Output, Reply, Settings
 from groupproof.coordinator.machine.group import Group
@@ -145,6 +145,8 @@ class Explored:
 class _FirstOfAll:
     """Ids by the request's number, and of several always the first."""
 
+    counts_by_one = True
+
     def member_id(self, prefix: str, arrival: Arrival) -> str:
         return f"{prefix}-{arrival.token}"
 
@@ -167,6 +169,9 @@ class _FirstOfAll:
         return question.kafkas
 
     def group_epoch(self, group: ConsumerGroup, arrival: object) -> int:
+        return group.generation + 1
+
+    def generation(self, group: JoinedGroup) -> int:
         return group.generation + 1
 
     def computes_target(self, group: object, arrival: object, *, is_usual: bool) -> bool:

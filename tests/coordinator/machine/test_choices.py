@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from groupproof.coordinator.assignors.group_spec import TargetAssignment
-from groupproof.coordinator.machine.choices import RandomChoices, TargetQuestion
+from groupproof.coordinator.machine.choices import JoinedGroup, RandomChoices, TargetQuestion
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
 from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, Reply, Settings
 from groupproof.protocol.wire.messages import JoinGroupRequest, JoinGroupResponse, JoinProtocol, LeaveGroupRequest, LeaveMember
@@ -47,6 +47,8 @@ def test_the_reference_takes_the_first_leader_and_the_first_protocol() -> None:
 class _Last:
     """Numbers the members, and prefers whoever or whatever comes last."""
 
+    counts_by_one = True
+
     def __init__(self) -> None:
         self.count = 0
 
@@ -73,6 +75,9 @@ class _Last:
         return question.kafkas
 
     def group_epoch(self, group: ConsumerGroup, arrival: object) -> int:
+        return group.generation + 1
+
+    def generation(self, group: JoinedGroup) -> int:
         return group.generation + 1
 
     def computes_target(self, group: object, arrival: object, *, is_usual: bool) -> bool:

@@ -51,10 +51,10 @@ def test_a_group_starts_empty_at_generation_0_and_there_are_five_states() -> Non
 def test_a_generation_counts_up_by_one_and_has_a_protocol_while_there_are_members() -> None:
     group = Group(group_id="g")
     _with_member(group)
-    group.next_generation()
+    group.next_generation(1)
     assert (group.generation, group.protocol_name) == (1, "range")
     group.members.remove("m")
-    group.next_generation()
+    group.next_generation(2)
     assert (group.generation, group.protocol_name) == (2, None)
 
 
@@ -128,11 +128,11 @@ def test_a_protocol_is_chosen_where_several_have_most_votes_and_only_there() -> 
 
     group = Group(group_id="g")
     _with_member(group)
-    group.next_generation(last)
+    group.next_generation(1, last)
     assert (group.protocol_name, asked) == ("range", [])
 
     group.members.remove("m")
     _with_member(group, "a", ("range", "roundrobin"))
     _with_member(group, "b", ("roundrobin", "range"))
-    group.next_generation(last)
+    group.next_generation(2, last)
     assert (group.protocol_name, asked) == ("roundrobin", [("range", "roundrobin")])

@@ -140,6 +140,15 @@ def test_an_id_is_needed_from_version_4_on_by_dynamic_newcomers(version: int, in
     assert _holds(Guard.MEMBER_ID_NEEDED, _input(_group("m"), member_id, instance_id, version=version)) is holds
 
 
+@pytest.mark.requirement("PEND-01")
+def test_no_id_is_needed_where_the_broker_admits_newcomers_at_once() -> None:
+    event = _input(_group("m"), "", None, version=9)
+    assert event.arrival is not None
+    event.arrival = event.arrival._replace(joins_at_once=True)
+
+    assert not _holds(Guard.MEMBER_ID_NEEDED, event)
+
+
 @pytest.mark.requirement("JOIN-26")
 @pytest.mark.parametrize(("protocols", "same"), [
     (RANGE, True),

@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 
 import pytest
-from tests.power.coordinators import played
+from tests.power.coordinators import judgements, played
 
+from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.machine_outputs import Arrival
+from groupproof.coordinator.machine.members import Member
 from groupproof.coordinator.machine.variant import REFERENCE
 from groupproof.coordinator.planted.legal_variants import LEGAL
 from groupproof.harness.cases.coordinator import CASES
@@ -15,6 +17,7 @@ from groupproof.harness.judging.script_judgement import judge_script_run
 from groupproof.harness.model.case import script_of
 from groupproof.harness.model.script import DeleteTopic, GrowTopic
 from groupproof.harness.model.verdicts import Verdict
+from groupproof.protocol.wire.messages import JoinProtocol
 
 BY_NAME = {variant.name: variant for variant in LEGAL}
 ARRIVAL = Arrival(token=1, api_version=9, client_id="c", client_host="/127.0.0.1")
@@ -78,3 +81,38 @@ def test_a_coordinator_that_takes_a_static_member_back_under_its_own_id_is_faile
     answers = [obs for play in plays.values() for obs in play.trace if obs.kind == "response" and obs.api == "ConsumerGroupHeartbeat"]
     assert {obs.error for obs in answers} == {0}, "each join is accepted"
     assert [judge_script_run(case, plays[case.id].trace).verdict for case in cases] == [Verdict.INFORMATIONAL] * 4
+
+
+@pytest.mark.requirement("INV-04", "DJOIN-09")
+@pytest.mark.parametrize(
+    ("variant", "first", "second", "empty"),
+    [("generations-by-two", 2, 4, 6), ("generations-from-0", 0, 1, 2), ("generations-of-members", 1, 2, 2)],
+)
+def test_generations_are_counted_otherwise_and_grow(variant: str, first: int, second: int, empty: int) -> None:
+    choices, group, numbers = BY_NAME[variant].choices(random.Random(1)), Group(group_id="g"), []
+    for ids in (["m"], ["m"], []):
+        for member_id in group.member_ids():
+            group.members.remove(member_id)
+        for member_id in ids:
+            group.members.add(Member(
+                member_id=member_id, group_instance_id=None, client_id="c", client_host="/h", session_timeout_ms=1, rebalance_timeout_ms=1,
+                protocol_type="consumer", protocols=(JoinProtocol(name="range", metadata=b""),),
+            ))  # fmt: skip
+        group.next_generation(choices.generation(group))
+        numbers.append(group.generation)
+
+    assert numbers == [first, second, empty]
+
+
+@pytest.mark.requirement("INV-04")
+@pytest.mark.parametrize("variant", ["generations-by-two", "generations-from-0", "generations-of-members"])
+def test_other_generations_are_reported_and_failed_by_no_case(variant: str) -> None:
+    chosen = ("join/classic/generation-rises-by-one", "phase/classic/nobody-joins", "delay/classic/is-preparing-meanwhile", "move/classic/stable")
+    cases = [case for case in CASES if case.id in chosen]
+
+    verdicts = judgements(variant, cases)
+
+    assert {judgement.verdict for judgement in verdicts.values()} <= {Verdict.OK, Verdict.INFORMATIONAL}
+    assert {finding.requirement for finding in verdicts["phase/classic/nobody-joins"].findings if finding.verdict is Verdict.INFORMATIONAL} == {
+        "INV-04"
+    }

@@ -34,7 +34,8 @@ def _answer(outputs: list[Output]) -> JoinGroupResponse:
 
 def test_a_generation_is_counted_wrongly() -> None:
     assert _answer(_joined("generation-stays")[1]).generation_id == 0
-    assert _answer(_joined("generation-skips-one")[1]).generation_id == 2
+    assert _answer(_joined("generation-falls")[1]).generation_id == 10
+    assert _answer(_joined("generation-negative")[1]).generation_id == -1
 
 
 def test_a_session_ends_never_early_or_late() -> None:

@@ -24,7 +24,7 @@ def test_a_run_that_breaks_no_invariant_is_0_and_reports_what_happened(groupproo
 
 
 def test_a_broken_invariant_is_1_with_the_line_that_replays_it(groupproof: Call) -> None:
-    called = groupproof("simulate", "--seed", "3", *QUICK, "--coordinator-variant", "generation-skips-one")
+    called = groupproof("simulate", "--seed", "3", *QUICK, "--coordinator-variant", "generation-negative")
     (replay,) = (line for line in called.out.splitlines() if "replay: " in line)
     again = groupproof(*replay.partition("replay: groupproof ")[2].split())
 
@@ -53,7 +53,7 @@ def test_an_output_holds_the_schedule_the_trace_and_a_picture_and_can_be_replaye
 
 def test_many_seeds_are_run_and_those_that_break_an_invariant_are_named(groupproof: Call) -> None:
     well = groupproof("simulate", "--seeds", "1..3", *QUICK, "--jobs", "1")
-    ill = groupproof("simulate", "--seeds", "1..3", *QUICK, "--jobs", "1", "--coordinator-variant", "generation-stays", "--json")
+    ill = groupproof("simulate", "--seeds", "1..3", *QUICK, "--jobs", "1", "--coordinator-variant", "generation-negative", "--json")
 
     assert (well.code, ill.code) == (0, 1)
     assert "3 seeds, " in well.out

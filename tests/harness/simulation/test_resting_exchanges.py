@@ -253,7 +253,7 @@ def test_nearly_all_heartbeats_of_a_consumer_group_without_faults_go_the_short_w
     assert sum(repeated) > 0.75 * outcome.requests["ConsumerGroupHeartbeat"]
 
 
-@pytest.mark.parametrize("options", [{"member_variant": "join-v3"}, {"coordinator_variant": "generation-skips-one"}])
+@pytest.mark.parametrize("options", [{"member_variant": "join-v3"}, {"coordinator_variant": "generation-negative"}])
 def test_a_variant_goes_the_long_way(options: dict[str, Any], repeated: list[bool]) -> None:
     Run(calm(**options)).go()
 

@@ -124,7 +124,7 @@ def test_what_still_lasts_at_the_end_is_healed_before_the_group_has_to_settle() 
 
 
 def test_a_run_ends_with_its_first_violation() -> None:
-    outcome = run(calm(coordinator_variant="generation-skips-one"))
+    outcome = run(calm(coordinator_variant="generation-negative"))
 
     assert len(outcome.violations) == 1
     assert outcome.virtual_ms == outcome.violations[0].at_ms < outcome.simulation.duration_ms

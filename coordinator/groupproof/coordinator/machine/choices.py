@@ -1,7 +1,8 @@
 """The choices that the protocol leaves to a coordinator.
 
-They are: member ids, the next leader, a protocol among those with equal votes, the exact end of a pause, whether an answer waits for the topics
-of a regular expression, and for a consumer group its targets, its epochs, and when a target is computed.
+They are: member ids, the next leader, a protocol among those with equal votes, the numbers of a classic group's generations, the exact end of a
+pause, whether an answer waits for the topics of a regular expression, and for a consumer group its targets, its epochs, and when a target is
+computed.
 
 The machine asks for each choice. `RandomChoices` decides as this reference does. The harness decides as a recorded broker did, so that the
 machine can run beside the recording.
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
     from groupproof.coordinator.assignors.group_spec import GroupSpec, TargetAssignment, TopicSpec
     from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
     from groupproof.coordinator.machine.machine_outputs import Arrival
+    from groupproof.coordinator.machine.members import Members
 
-__all__ = ["Choices", "RandomBits", "RandomChoices", "TargetQuestion"]
+__all__ = ["Choices", "JoinedGroup", "RandomBits", "RandomChoices", "TargetQuestion"]
 
 
 class RandomBits(Protocol):
@@ -41,8 +43,25 @@ class TargetQuestion(NamedTuple):
     kafkas: TargetAssignment
 
 
+class JoinedGroup(Protocol):
+    """A classic group whose join phase ends; its `subscriptions` are those of the generation before, None without any."""
+
+    generation: int
+
+    @property
+    def subscriptions(self) -> object: ...
+
+    @property
+    def members(self) -> Members: ...
+
+
 class Choices(Protocol):
-    """Decides what no rule decides."""
+    """Decides what no rule decides.
+
+    With `counts_by_one` each generation is one more than the one before (INV-04, DJOIN-08, DJOIN-09), and `generation` is not asked.
+    """
+
+    counts_by_one: bool
 
     def member_id(self, prefix: str, arrival: Arrival) -> str:
         """Return a new member id for the JoinGroup of `arrival`; `prefix` is its client id or its instance id."""
@@ -54,6 +73,13 @@ class Choices(Protocol):
 
     def protocol(self, group_id: str, tied: Sequence[str]) -> str:
         """Return the protocol among those with most votes: at least one, in the order of their first votes."""
+        ...
+
+    def generation(self, group: JoinedGroup) -> int:
+        """Return the number of the generation that begins, as the join phase ends or as the last member goes.
+
+        It grows with each completed rebalance. No KIP says where it starts and by how much, or whether a group that becomes Empty counts one.
+        """
         ...
 
     def assignor(self, tied: Sequence[str], occasion: int) -> str:
@@ -87,7 +113,9 @@ class Choices(Protocol):
 
 class RandomChoices:
     """The reference's choices: random member ids, the longest-standing member as leader (JOIN-07), the protocol voted for first (JOIN-32), no
-    wait for topics, Kafka's targets and epochs."""
+    wait for topics, Kafka's generations, targets and epochs."""
+
+    counts_by_one = True
 
     def __init__(self, random: RandomBits) -> None:
         self._random = random
@@ -103,6 +131,9 @@ class RandomChoices:
 
     def protocol(self, group_id: str, tied: Sequence[str]) -> str:
         return tied[0]
+
+    def generation(self, group: JoinedGroup) -> int:
+        return group.generation + 1
 
     def assignor(self, tied: Sequence[str], occasion: int) -> str:
         return tied[0]

@@ -83,9 +83,9 @@ class Group:
         """Let `choices` elect the leader."""
         self.members.elect = partial(choices.leader, self.group_id)
 
-    def next_generation(self, choose: Callable[[Sequence[str]], str] = first_of) -> None:
-        """Increment the generation and choose its protocol (INV-04, DJOIN-08, DJOIN-09). `choose` picks one of the protocols with the most votes."""
-        self.generation += 1
+    def next_generation(self, number: int, choose: Callable[[Sequence[str]], str] = first_of) -> None:
+        """Begin the generation of this number and choose its protocol. `choose` picks one of the protocols with the most votes."""
+        self.generation = number
         leading = leading_protocols(self.members.ballots) if self.members.by_id else []
         self.protocol_name = choose(leading) if len(leading) > 1 else next(iter(leading), None)
         self.subscriptions = self.members.metadata(self.protocol_name)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.event import Event
     from groupproof.protocol.rules.cells import GuardName
 
-__all__ = ["GUARDS", "PROTOCOL_NAMED_SINCE"]
+__all__ = ["GUARDS", "MEMBER_ID_REQUIRED_SINCE", "PROTOCOL_NAMED_SINCE"]
 
 MEMBER_ID_REQUIRED_SINCE: Final = 4  # JoinGroup, KIP-394
 ERROR_UNSAID_SINCE: Final = 6  # JoinGroup, as in 2.4
@@ -203,7 +203,9 @@ def _instance_comes(event: Event) -> bool:
 
 
 def _member_id_needed(event: Event) -> bool:
-    return not event.member_id and event.instance_id is None and event.version >= MEMBER_ID_REQUIRED_SINCE
+    if event.member_id or event.instance_id is not None or event.version < MEMBER_ID_REQUIRED_SINCE:
+        return False
+    return event.arrival is None or not event.arrival.joins_at_once
 
 
 def _metadata_same(event: Event) -> bool:

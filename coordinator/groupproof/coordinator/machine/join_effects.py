@@ -207,7 +207,9 @@ def _next_generation(engine: EffectContext, event: Event) -> None:
 def _next_generation_empty(engine: EffectContext, event: Event) -> None:
     engine.timers.cancel(TimerKey(ClassicEvent.JOIN_DEADLINE, event.group_id))
     engine.timers.cancel(TimerKey(ClassicEvent.INITIAL_DELAY_END, event.group_id))
-    event.existing_group.next_generation(partial(engine.choices.protocol, event.group_id))
+    group, choices = event.existing_group, engine.choices
+    number = group.generation + 1 if choices.counts_by_one else choices.generation(group)
+    group.next_generation(number, partial(choices.protocol, event.group_id))
 
 
 def _answer_joins(engine: EffectContext, event: Event) -> None:

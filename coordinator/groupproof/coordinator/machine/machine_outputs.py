@@ -17,12 +17,16 @@ __all__ = ["AppliedRow", "Arrival", "GroupProgress", "GroupView", "MemberView", 
 
 
 class Arrival(NamedTuple):
-    """The origin of a request. `token` identifies the request until its reply, which comes later for a parked one."""
+    """The origin of a request. `token` identifies the request until its reply, which comes later for a parked one.
+
+    With `joins_at_once` a JoinGroup needs no member id, whatever its version: other brokers than Kafka admit newcomers without the round of KIP-394.
+    """
 
     token: Hashable
     api_version: int
     client_id: str
     client_host: str
+    joins_at_once: bool = False
 
 
 class Reply(NamedTuple):

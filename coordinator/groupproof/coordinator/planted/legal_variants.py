@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from groupproof.coordinator.machine.choices import RandomChoices
+from groupproof.coordinator.machine.choices import JoinedGroup, RandomChoices
 from groupproof.coordinator.machine.machine_outputs import Arrival
 from groupproof.coordinator.machine.variant import ConnectionVariant, Variant
 from groupproof.coordinator.planted.other_targets import LEGAL_TARGETS
@@ -44,6 +44,31 @@ class _SecondLeads(RandomChoices):
 class _LastOfEqual(RandomChoices):
     def protocol(self, group_id: str, tied: Sequence[str]) -> str:
         return tied[-1]
+
+
+class _GenerationsByTwo(RandomChoices):
+    counts_by_one = False
+
+    def generation(self, group: JoinedGroup) -> int:
+        return group.generation + 2
+
+
+class _GenerationsFromZero(RandomChoices):
+    """Counts a group's first generation as 0, as Tansu does."""
+
+    counts_by_one = False
+
+    def generation(self, group: JoinedGroup) -> int:
+        return 0 if group.subscriptions is None else group.generation + 1
+
+
+class _GenerationsOfMembers(RandomChoices):
+    """Counts a generation only for members: a group that becomes Empty keeps its number."""
+
+    counts_by_one = False
+
+    def generation(self, group: JoinedGroup) -> int:
+        return group.generation + bool(group.members.by_id)
 
 
 class _ResolvesAtOnce(RandomChoices):
@@ -156,6 +181,9 @@ LEGAL: Final[tuple[Variant, ...]] = (
     Variant(name="last-leads", says="Of the members that remain the one that joined last follows a leader.", choices=_LastLeads),
     Variant(name="middle-leads", says="Of the members that remain one in the middle follows a leader.", choices=_SecondLeads),
     Variant(name="last-of-equal-protocols", says="Of protocols with equal votes the last voted for is chosen.", choices=_LastOfEqual),
+    Variant(name="generations-by-two", says="Each rebalance of a classic group counts two generations.", choices=_GenerationsByTwo),
+    Variant(name="generations-from-0", says="A classic group's first generation is 0.", choices=_GenerationsFromZero),
+    Variant(name="generations-of-members", says="A classic group that becomes Empty counts no generation.", choices=_GenerationsOfMembers),
     Variant(name="regexes-at-once", says="A heartbeat with a new regular expression is answered with the topics that it matches.", choices=_ResolvesAtOnce),
     Variant(name="own-instance-returns", says="A static member that joins again under its own member id is accepted again, as KIP-848 asks (CGS-07).",
             guards={ConsumerGuard.OWN_INSTANCE_HELD: lambda _: False}),

@@ -72,6 +72,11 @@ def _count_by(difference: int) -> Callable[[EffectContext, Event], None]:
     return count
 
 
+def _count_down(_: EffectContext, event: Event) -> None:
+    group = event.existing_group
+    group.generation = 10 if group.generation == 1 else group.generation - 2
+
+
 def _leaders_protocol(_: EffectContext, event: Event) -> None:
     group = event.existing_group
     group.protocol_name = group.members.by_id[group.members.leader or ""].protocols[0].name
@@ -151,7 +156,8 @@ def _effects() -> Iterator[Variant]:
     counted, stored = Effect.NEXT_GENERATION, Effect.STORE_OFFSETS
     for name, says, breaks, effect, function in (
         ("generation-stays", "A new generation has the number of the old one.", "INV-04", counted, _then(counted, _count_by(-1))),
-        ("generation-skips-one", "A new generation's number is two more.", "INV-04", counted, _then(counted, _count_by(1))),
+        ("generation-falls", "Generations are counted down from 10.", "INV-04", counted, _then(counted, _count_down)),
+        ("generation-negative", "The first generation is -1, and each further one is one less.", "INV-04", counted, _then(counted, _count_by(-2))),
         ("leaders-protocol", "The leader's first protocol is chosen, whatever the others support.", "JOIN-32", counted,
          _then(counted, _leaders_protocol)),
         ("leader-changes-each-time", "The member that joined last leads, though the leader is still there.", "JOIN-06", counted,

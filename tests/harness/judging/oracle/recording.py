@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, Output, Reply, Settings, partition_of
+from groupproof.coordinator.machine.variant import REFERENCE, Variant
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_conversion import body_of
@@ -38,12 +39,14 @@ VERSIONS = {Api.JOIN_GROUP: 5, Api.SYNC_GROUP: 3, Api.HEARTBEAT: 3, Api.LEAVE_GR
 class Recording:
     """Members are called by their clients' names, and each has one connection; `latency_ms` passes between an answer and its arrival."""
 
-    def __init__(self, profile: str = "kafka-4.1", settings: Mapping[str, Any] = SETTINGS, latency_ms: float = 1.0, seed: int = 1) -> None:
+    def __init__(
+        self, profile: str = "kafka-4.1", settings: Mapping[str, Any] = SETTINGS, latency_ms: float = 1.0, seed: int = 1, variant: Variant = REFERENCE
+    ) -> None:
         self.trace: Trace = []
         self.ids: dict[str, str] = {}
         self.generations: dict[str, int] = {}
         self.now_ms = 0
-        self._machine = Coordinator(profile=profile, settings=Settings.of(settings, profile), random=random.Random(seed))
+        self._machine = Coordinator(profile=profile, settings=Settings.of(settings, profile), random=random.Random(seed), variant=variant)
         self._latency_ms = latency_ms
         self._asked: dict[int, tuple[dict[str, Any], str]] = {}
         self._connections: dict[str, int] = {}

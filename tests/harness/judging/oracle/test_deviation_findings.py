@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 from tests.harness.judging.oracle.recording import Recording
 
+from groupproof.coordinator.machine.variant import REFERENCE
+from groupproof.coordinator.planted.variants import variant_named
 from groupproof.harness.judging.oracle.answer_diff import Difference
-from groupproof.harness.judging.oracle.deviation_findings import comes_further, deviation_findings, has_consumers, with_broken_target
+from groupproof.harness.judging.oracle.deviation_findings import comes_further, deviation_findings, has_consumers, may_choose, with_broken_target
 from groupproof.harness.judging.oracle.exchanges import histories
 from groupproof.harness.judging.oracle.replay_result import Deviation, Divergence, ReplayResult
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
@@ -69,3 +71,15 @@ def test_only_consumers_have_the_coordinator_assign() -> None:
     recording.stable("a")
 
     assert not has_consumers(histories(recording.end())[0])
+
+
+@pytest.mark.parametrize(
+    ("variant", "may"), [("reference", False), ("generations-by-two", True), ("generations-from-0", True), ("id-never-required", True)]
+)
+def test_answers_of_a_classic_group_show_that_its_broker_chooses(variant: str, may: bool) -> None:
+    recording = Recording(variant=REFERENCE if variant == "reference" else variant_named(variant))
+    recording.stable("a")
+    (history,) = histories(recording.end())
+
+    assert may_choose(history, lambda: _result(3)) is may
+    assert may_choose(history, lambda: _result(3, OTHER)), "a replay may show it as well"

@@ -84,3 +84,23 @@ def test_an_offset_may_come_without_the_epoch_of_its_leader() -> None:
 def test_each_open_field_belongs_to_a_requirement_and_its_text_can_follow_a_comma() -> None:
     assert [field.words for field in OPEN_FIELDS if not field.words.startswith("with ")] == []
     assert {by_id(field.requirement).id for field in OPEN_FIELDS} >= {"CGM-27", "CGG-27", "CGS-14"}
+
+
+@pytest.mark.requirement("INV-04")
+@pytest.mark.parametrize(
+    ("label", "code", "found"),
+    [("early", 22, ("INV-04", Verdict.INFORMATIONAL)), ("early", 0, ("TR-056", Verdict.FAILED)), ("late", 22, ("TR-090", Verdict.FAILED))],
+)
+def test_before_its_first_generation_a_group_may_refuse_any_number_of_one(label: str, code: int, found: tuple[str, Verdict]) -> None:
+    settings = {**SETTINGS, "group.initial.rebalance.delay.ms": 500}
+    recording = Recording(settings=settings)
+    recording.joined("a", label="join a")
+    recording.generations["a"] = 0
+    recording.beat("a", label="early", over="a/2")
+    recording.wait(600)
+    recording.beat("a", label="late")
+    recording.wait(5)
+
+    found_here = findings_of(changed(recording.end(), label, bodied(error_code=code)), profile="kafka-4.1", settings=settings)
+
+    assert [(finding.requirement, finding.verdict) for finding in found_here] == [found]

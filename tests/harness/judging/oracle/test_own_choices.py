@@ -1,14 +1,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
+from tests.harness.judging.oracle.recording import SETTINGS, Recording, bodied, changed, lost
 from tests.harness.judging.oracle.target_questions import beat, described, group_of, question_of, topic_id
 
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
 from groupproof.coordinator.machine.coordinator import Arrival
+from groupproof.coordinator.planted.variants import variant_named
+from groupproof.harness.judging.oracle import findings_of
 from groupproof.harness.judging.oracle.exchanges import Exchange
 from groupproof.harness.judging.oracle.own_choices import OwnChoices
+from groupproof.harness.model.verdicts import Verdict
+from groupproof.protocol.trace import Trace
 from groupproof.protocol.vocabulary import Level
 
 T = topic_id("t")
@@ -136,3 +142,103 @@ def test_an_empty_group_at_the_epoch_of_its_target_reports_no_target() -> None:
 
     assert not _choices([left, described(2, 3, {})]).computes_target(group, _arrival(left), is_usual=False)
     assert _choices([left, described(2, 3, {}, group_epoch=4)]).computes_target(group, _arrival(left), is_usual=False)
+
+
+# Classic groups
+
+
+def _verdicts_of(trace: Trace) -> list[tuple[str, Verdict]]:
+    return [(finding.requirement, finding.verdict) for finding in findings_of(trace, profile="kafka-4.1", settings=SETTINGS)]
+
+
+def _recording(variant: str, *clients: str) -> Recording:
+    """Return a conversation in which the clients join, the first leaves with all others, and joins again."""
+    recording = Recording(variant=variant_named(variant))
+    recording.stable(*clients)
+    for client in clients:
+        recording.leave(client)
+        recording.wait(5)
+    recording.ids.clear()
+    recording.stable(clients[0])
+    recording.beat(clients[0], label="last beat")
+    recording.wait(5)
+    return recording
+
+
+@pytest.mark.requirement("INV-04", "DJOIN-08", "DJOIN-09")
+@pytest.mark.parametrize("clients", [("a",), ("a", "b")])
+@pytest.mark.parametrize("variant", ["generations-by-two", "generations-from-0", "generations-of-members"])
+def test_generations_of_the_brokers_own_are_reported_and_what_follows_is_judged(variant: str, clients: tuple[str, ...]) -> None:
+    trace = _recording(variant, *clients).end()
+
+    assert set(_verdicts_of(trace)) == {("INV-04", Verdict.INFORMATIONAL)}
+    assert ("TR-118", Verdict.FAILED) in _verdicts_of(changed(trace, "last beat", bodied(error_code=25)))
+
+
+@pytest.mark.requirement("INV-04")
+@pytest.mark.parametrize("variant", ["generation-stays", "generation-falls", "generation-negative"])
+def test_a_generation_that_does_not_grow_is_a_failure(variant: str) -> None:
+    assert Verdict.FAILED in {verdict for _, verdict in _verdicts_of(_recording(variant, "a", "b").end())}
+
+
+def test_members_of_one_generation_hear_one_number() -> None:
+    recording = _recording("generations-by-two", "a")
+    recording.joined("b", label="join b")
+    recording.wait(5)
+    recording.join("a", label="join a")
+    recording.wait(5)
+    trace = recording.end()
+
+    assert set(_verdicts_of(trace)) == {("INV-04", Verdict.INFORMATIONAL)}
+    assert ("TR-046", Verdict.FAILED) in _verdicts_of(changed(trace, "join b", bodied(generation_id=99)))
+
+
+def test_a_generation_that_nobody_heard_of_has_the_number_of_a_later_answer() -> None:
+    recording = Recording(variant=variant_named("generations-by-two"))
+    recording.stable("a")
+    recording.join("a", label="lost")
+    recording.close("a")
+    recording.wait(5)
+    recording.join("a", label="again", over="a/2")
+    recording.wait(5)
+    trace = changed(recording.end(), "lost", lost)
+
+    assert set(_verdicts_of(trace)) == {("INV-04", Verdict.INFORMATIONAL)}
+    assert "TR-086" in dict(_verdicts_of(changed(trace, "again", bodied(generation_id=1))))
+
+
+@pytest.mark.requirement("PEND-01", "TR-003", "TR-022")
+def test_newcomers_who_are_admitted_at_once_are_one_finding_that_is_not_strict_and_what_follows_is_judged() -> None:
+    trace = _recording("id-never-required", "a", "b").end()
+
+    assert _verdicts_of(trace) == [("PEND-01", Verdict.NON_STRICT)]
+    assert ("TR-118", Verdict.FAILED) in _verdicts_of(changed(trace, "last beat", bodied(error_code=25)))
+
+
+@pytest.mark.requirement("PEND-01")
+def test_another_answer_than_an_id_or_a_place_is_a_failure() -> None:
+    recording = Recording()
+    recording.join("a", label="join a")
+    recording.wait(5)
+    trace = recording.end()
+
+    assert _verdicts_of(trace) == []
+    assert _verdicts_of(changed(trace, "join a", bodied(error_code=25))) == [("TR-003", Verdict.FAILED)]
+    assert _verdicts_of(changed(trace, "join a", bodied(member_id="")))[-1] == ("TR-003", Verdict.FAILED)
+
+
+@pytest.mark.requirement("PEND-08", "PEND-09")
+def test_a_pending_id_is_no_member_also_where_others_are_admitted_at_once() -> None:
+    """A broker that admits one newcomer and hands another an id must not take that id for a member."""
+    recording = Recording()
+    recording.join("b", label="pending")
+    recording.wait(5)
+    recording.generations["b"] = 0
+    recording.beat("b", label="beat")
+    recording.wait(5)
+    recording.join("a", label="at once", version=3)
+    recording.wait(20)
+    trace = [replace(obs, version=5) if obs.detail == "at once" else obs for obs in recording.end()]
+
+    assert _verdicts_of(trace) == [("PEND-01", Verdict.NON_STRICT)]
+    assert _verdicts_of(changed(trace, "beat", bodied(error_code=0)))[-1] == ("TR-027", Verdict.FAILED)

@@ -21,6 +21,6 @@ def test_a_picture_shows_members_states_and_faults_and_can_be_read_as_svg() -> N
 
 
 def test_a_picture_says_which_invariant_was_broken_when() -> None:
-    outcome, trace = observed(calm(coordinator_variant="generation-skips-one"))
+    outcome, trace = observed(calm(coordinator_variant="generation-negative"))
 
     assert "INV-04 broken at " in picture_of(trace, outcome)

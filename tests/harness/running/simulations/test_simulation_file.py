@@ -14,7 +14,7 @@ from groupproof.harness.simulation.run import Run
 
 
 def test_a_file_brings_the_same_run_back_to_the_last_event(tmp_path: Path) -> None:
-    run = Run(short(2, coordinator_variant="generation-skips-one"))
+    run = Run(short(2, coordinator_variant="generation-negative"))
     outcome = run.go()
     path = tmp_path / "simulation.json"
     path.write_text(json.dumps(to_json(outcome, run.plan)))

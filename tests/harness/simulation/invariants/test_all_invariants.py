@@ -19,7 +19,8 @@ ELSEWHERE = (*LATE, "newcomers-wait-longer", "larger-frames", "smaller-frames")
 # Of each bug: on which side, and what it is found by, whichever comes first.
 BUGS = {
     "generation-stays": ("coordinator", "INV-04"),
-    "generation-skips-one": ("coordinator", "INV-04"),
+    "generation-falls": ("coordinator", "INV-04"),
+    "generation-negative": ("coordinator", "INV-04"),
     "members-told-to-all": ("coordinator", "JOIN-14"),
     "assignments-swapped": ("coordinator", "INV-09"),
     "one-assignment-for-all": ("coordinator", "INV-09 ASSIGN-09"),

@@ -233,15 +233,19 @@ class HistoryReplay:
         if refused is not None:
             self._note_beside(step, UNKNOWN_PARTITIONS, "ERR-02", as_answered(exchange.api, exchange.version, body_of(refused)))
             return
-        if (instead := open_refusal(exchange, _arrival(exchange), machine, self._history, at_ms)) is not None:
+        if (instead := open_refusal(exchange, self._arrival(exchange), machine, self._history, at_ms)) is not None:
             step.instead = instead
             self._note_beside(step, "open", instead.requirement, exchange.answer or {})
             return
-        self._perform(followed(machine.handle, message, _arrival(exchange), at_ms, fires=False), at_ms, exchange)
+        self._perform(followed(machine.handle, message, self._arrival(exchange), at_ms, fires=False), at_ms, exchange)
         if step.due_ms is None:
             step.after = machine.progress(self._history.group)
         if exchange.api not in _READS:
             self._look(at_ms)
+
+    def _arrival(self, exchange: Exchange) -> Arrival:
+        joins_at_once = self._choices.joins_at_once(exchange)
+        return Arrival(exchange.number, exchange.version, exchange.client, "/127.0.0.1", joins_at_once)
 
     def _look(self, at_ms: int) -> None:
         """Process the reads of a connection that the script did not read, in order: as soon as the answer fits, or when it has arrived.
@@ -253,7 +257,7 @@ class HistoryReplay:
 
     def _fits(self, exchange: Exchange, at_ms: int) -> bool:
         self._now_ms = max(self._now_ms, at_ms)
-        outputs = followed(self._machine.handle, exchange.message, _arrival(exchange), self._now_ms)
+        outputs = followed(self._machine.handle, exchange.message, self._arrival(exchange), self._now_ms)
         messages = [output.message for output in outputs if isinstance(output, Reply) and output.token == exchange.number]
         beside: list[Output] = [
             output for output in outputs if isinstance(output, Transition) or (isinstance(output, Reply) and output.message not in messages)
@@ -368,7 +372,7 @@ class HistoryReplay:
         step.instead = open_fields(step, found, machine.group(self._history.group))
         if step.instead is not None:
             return True
-        due = machine.due_refusals(asked.message, _arrival(asked), self._now_ms)
+        due = machine.due_refusals(asked.message, self._arrival(asked), self._now_ms)
         step.instead = another_answer(step, due, self._answers.get(step.rule), partial(self._topics.completed, asked.message))
         return step.instead is not None
 
@@ -382,7 +386,3 @@ class HistoryReplay:
             stored=self._machine.stored(partition_of(group, self._settings.offsets_topic_num_partitions)),
             is_new=created_ms is not None and step.exchange.ready_ms - created_ms <= self._tolerance.unseen_ms,
         ))  # fmt: skip
-
-
-def _arrival(exchange: Exchange) -> Arrival:
-    return Arrival(token=exchange.number, api_version=exchange.version, client_id=exchange.client, client_host="/127.0.0.1")

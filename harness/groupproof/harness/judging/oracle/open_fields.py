@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
+from groupproof.coordinator.machine.group import Group
 from groupproof.harness.judging.oracle.open_answers import OpenAnswer
 from groupproof.protocol.rules.requirements import by_id
-from groupproof.protocol.vocabulary import Api, Level
+from groupproof.protocol.vocabulary import Api, ErrorCode, Level
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.any_group import AnyGroup
@@ -70,7 +71,15 @@ def _is_unknown_epoch(step: Step, group: AnyGroup | None, difference: Difference
 
 _DESCRIBED: Final = (Api.DESCRIBE_GROUPS, Api.CONSUMER_GROUP_DESCRIBE)
 
+
+def _has_no_generation(step: Step, group: AnyGroup | None, difference: Difference) -> bool:
+    """Return whether a heartbeat names a generation of a group that has none yet: no number is right or wrong (decision 0076)."""
+    is_early = isinstance(group, Group) and not group.generation and group.subscriptions is None
+    return is_early and (difference.expected, difference.observed) == (ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION)
+
+
 OPEN_FIELDS: Final = (
+    OpenField(requirement="INV-04", api=Api.HEARTBEAT, field="error_code", is_for=_has_no_generation, level=Level.INFO, words="with no generation that has begun"),
     OpenField(requirement="CGM-27", api=Api.CONSUMER_GROUP_HEARTBEAT, field="assignment", is_for=_is_told_again, words="with the assignment that the member has"),
     OpenField(requirement="CGG-27", api=Api.JOIN_GROUP, field="leader", is_for=_names_another, words="with a leader, who has nothing to compute"),
     OpenField(requirement="CGS-14", api=Api.CONSUMER_GROUP_DESCRIBE, field="group_state", is_for=_is_settled_but_for_the_away, words="with a state that leaves members out that are away"),

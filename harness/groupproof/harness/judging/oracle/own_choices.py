@@ -1,28 +1,30 @@
-"""The choices of a broker whose consumer groups have other targets or epochs than Kafka's: read from its answers, within KIP-848. Pure.
+"""The choices of a broker whose generations, newcomers, targets or epochs are other than Kafka's: read from its answers, within the protocol. Pure.
 
 Kafka's choices are tried first, with `RecordedChoices`. This class follows a broker that differs, and checks each choice against the protocol.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.coordinator.assignors.group_spec import partitions_in, share_of
+from groupproof.coordinator.machine.guards import MEMBER_ID_REQUIRED_SINCE
 from groupproof.harness.judging.oracle.recorded_choices import RecordedChoices
 from groupproof.harness.judging.oracle.recorded_targets import RangeTargets, TargetEvidence, evidence_of, is_as_shown, is_wholly_shown, reconstructed
 from groupproof.harness.judging.oracle.replay_result import Deviation
 from groupproof.harness.judging.oracle.target_legality import broken_rule, milder_rule
-from groupproof.protocol.vocabulary import Api, Level
+from groupproof.protocol.vocabulary import Api, ErrorCode, Level
+from groupproof.protocol.wire.messages import JoinGroupRequest
 
 if TYPE_CHECKING:
     from groupproof.coordinator.assignors.group_spec import TargetAssignment, TopicIdPartition
-    from groupproof.coordinator.machine.choices import TargetQuestion
+    from groupproof.coordinator.machine.choices import JoinedGroup, TargetQuestion
     from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
     from groupproof.coordinator.machine.machine_outputs import Arrival
     from groupproof.harness.judging.oracle.exchanges import Exchange
 
-__all__ = ["OwnChoices"]
+__all__ = ["OwnChoices", "may_admit_at_once"]
 
 _COMPUTING: Final = (Api.CONSUMER_GROUP_HEARTBEAT, Api.JOIN_GROUP)
 """Requests that may start the computation of a target, if they are no leaves and not refused."""
@@ -34,11 +36,15 @@ _TIES: Final = {"uniform": "CGA-12", "range": "CGA-15"}
 class OwnChoices(RecordedChoices):
     """Makes a group's choices as its answers show them, where they do and where that is legal; otherwise as Kafka does."""
 
+    counts_by_one = False
+
     def __init__(self, exchanges: Sequence[Exchange], way: Callable[[str, int, int], int] = lambda *_: 0) -> None:
         super().__init__(exchanges, way)
         self._answers = sorted((exchange for exchange in exchanges if exchange.answer is not None), key=lambda exchange: exchange.seq)
         self._step = 1
         self._was_due = False  # whether a target was due before the last change
+        self._has_numbered = False  # whether a generation of members was completed: an Empty group may have the number 0 without one
+        self._admits_at_once = admits_at_once(exchanges)
         self._changes = 0  # since the last target; after several the broker may have computed one that no answer shows
 
     def _to_come(self) -> Iterator[Exchange]:
@@ -46,6 +52,61 @@ class OwnChoices(RecordedChoices):
 
     def _exchange_of(self, arrival: Arrival | None) -> Exchange | None:
         return None if arrival is None else self._exchanges[int(str(arrival.token))]
+
+    # Generations and newcomers of classic groups
+
+    def generation(self, group: JoinedGroup) -> int:
+        """Return the number that the answers to the group's parked JoinGroups have, if it grew; otherwise Kafka's, so that those answers diverge.
+
+        Nobody is told the number of an Empty group: the next one shows whether it counted.
+        """
+        before, usual = group.generation, group.generation + 1
+        if not group.members.by_id:
+            is_counted = next(self._numbers_to_come(), usual + 1) != usual
+            if not is_counted:
+                self._notes_number("A group that becomes Empty counts no generation: legal.", self._latest_seq)
+            return usual if is_counted else before
+        parked = [self._exchanges[int(str(member.join.token))] for member in group.members if member.join is not None]
+        answers = [exchange for exchange in parked if _number_in(exchange) is not None]
+        answer = next((exchange for exchange in answers if _number_in(exchange) == usual), next(iter(answers), None))
+        number = self._number_unshown(before) if answer is None else _number_in(answer)
+        is_first = not before and (group.subscriptions is None or not self._has_numbered)
+        self._has_numbered = True
+        if number is None or number == usual or number < (0 if is_first else usual):
+            return usual
+        words = "The first generation has another number" if is_first else "A rebalance counts several generations"
+        self._notes_number(f"{words}: legal.", self._latest_seq if answer is None else answer.seq)
+        return number
+
+    def _number_unshown(self, before: int) -> int:
+        """Return the number of a generation whose JoinGroups were not answered: the next, or one that a member hears as it joins again unchanged."""
+        later = next((number for number in self._numbers_to_come() if number > before + 1), None)
+        return before + 1 if later is None or not self._way("generation", -1 - before, 2) else later
+
+    def _numbers_to_come(self) -> Iterator[int]:
+        return (int(answer["generation_id"]) for _, answer in self._coming())
+
+    @property
+    def _latest_seq(self) -> int:
+        return max((exchange.seq for exchange in self._answers if exchange.number in self.answered), default=0)
+
+    def _notes_number(self, observed: str, seq: int) -> None:
+        expected = "The first generation is 1, and each rebalance counts one, also one that leaves the group Empty."
+        self.deviations.append(Deviation(requirement="INV-04", expected=expected, observed=observed, seq=seq, level=Level.INFO))
+
+    def joins_at_once(self, exchange: Exchange) -> bool:
+        """Return whether the broker admits a newcomer at once.
+
+        Its answer shows that, or the answers to other newcomers. Without any it is a branch: the JoinGroup may be parked, or Kafka's answer is missing.
+        """
+        if exchange.code == ErrorCode.MEMBER_ID_REQUIRED or not needs_member_id(exchange):
+            return False
+        is_admitted = self._admits_at_once or (exchange.answer is None and self._way("admits", exchange.number, 2) == 1)
+        if is_admitted and exchange.code in (ErrorCode.NONE, None):
+            expected = "A newcomer is answered MEMBER_ID_REQUIRED with its id, and joins with that (KIP-394)."
+            observed = "It is admitted at once. If it does not hear the answer, a member that nobody is stays until its session ends."
+            self.deviations.append(Deviation(requirement="PEND-01", expected=expected, observed=observed, seq=exchange.seq, level=Level.SHOULD))
+        return is_admitted
 
     # Targets
 
@@ -150,6 +211,28 @@ class OwnChoices(RecordedChoices):
         asked = self._exchange_of(arrival)
         seq = 0 if asked is None else asked.seq
         self.deviations.append(Deviation(requirement=requirement, expected=expected, observed=observed, seq=seq, level=level))
+
+
+def needs_member_id(exchange: Exchange) -> bool:
+    """Return whether the request is a newcomer's JoinGroup that Kafka answers MEMBER_ID_REQUIRED (KIP-394)."""
+    asked = exchange.message
+    is_newcomer = isinstance(asked, JoinGroupRequest) and not asked.member_id and asked.group_instance_id is None
+    return is_newcomer and exchange.version >= MEMBER_ID_REQUIRED_SINCE
+
+
+def admits_at_once(exchanges: Iterable[Exchange]) -> bool:
+    """Return whether an answer shows that the broker admits newcomers without the round of KIP-394."""
+    return any(exchange.code == ErrorCode.NONE for exchange in exchanges if needs_member_id(exchange))
+
+
+def may_admit_at_once(exchanges: Iterable[Exchange]) -> bool:
+    """Return whether the broker may do so: a newcomer was admitted, or had no answer."""
+    return any(exchange.code in (ErrorCode.NONE, None) for exchange in exchanges if needs_member_id(exchange))
+
+
+def _number_in(exchange: Exchange) -> int | None:
+    """Return the generation in the answer to a JoinGroup that was accepted; None for another answer, or none."""
+    return int((exchange.answer or {}).get("generation_id", 0)) if exchange.code == ErrorCode.NONE else None
 
 
 def _shows_target(exchange: Exchange, group: ConsumerGroup) -> bool | None:

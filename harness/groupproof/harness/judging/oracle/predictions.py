@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Final
 
 from groupproof.coordinator.machine.coordinator import Settings
-from groupproof.harness.judging.oracle.deviation_findings import comes_further, deviation_findings, has_consumers, with_broken_target
+from groupproof.harness.judging.oracle.deviation_findings import comes_further, deviation_findings, has_consumers, may_choose, with_broken_target
 from groupproof.harness.judging.oracle.exchanges import History, histories
 from groupproof.harness.judging.oracle.explanation import Prediction, finding_of, idle_findings, open_findings, predictions_of, unusual_ids
 from groupproof.harness.judging.oracle.machine_step import settings_of
@@ -132,10 +132,10 @@ def _has_topics(history: History) -> bool:
 
 
 def _walked_by_choices(history: History, profile: str, settings: Settings, exact: Tolerance, slowness: Slowness) -> tuple[ReplayResult, Tolerance]:
-    """Return the replay that explains the history, and its tolerance: with Kafka's targets and epochs, or with the broker's own if those explain
-    more."""
+    """Return the replay that explains the history, and its tolerance: with Kafka's choices, or with the broker's own if those explain more."""
     kafkas = _walked_by(partial(explained, profile=profile, settings=settings), history, exact, slowness)
-    if kafkas[0].divergence is None or not has_consumers(history):
+    first = partial(first_replay, history, profile=profile, settings=settings, tolerance=kafkas[1], follows_choices=True)
+    if kafkas[0].divergence is None or not may_choose(history, first):
         return kafkas
     own = _walked_by(partial(explained, profile=profile, settings=settings, follows_choices=True), history, exact, slowness)
     return own if comes_further(own[0], kafkas[0]) else kafkas
@@ -168,8 +168,9 @@ def _tried(history: History, profile: str, settings: Mapping[str, Any], toleranc
     It makes the choices of `base`. Behind the divergence of `base` the first target of the broker's own may come.
     """
     explain = partial(explained, history, profile=profile, settings=settings_of(settings, profile), tolerance=tolerance, walks_max=_OTHER_WALKS_MAX)
+    first = partial(first_replay, history, profile=profile, settings=settings_of(settings, profile), tolerance=tolerance, follows_choices=True)
     replay = explain(follows_choices=bool(base.deviations))
-    if base.deviations or replay.divergence is None or not replay.goes_beyond(base) or not has_consumers(history):
+    if base.deviations or replay.divergence is None or not replay.goes_beyond(base) or not may_choose(history, first):
         return replay
     own = explain(follows_choices=True)
     return own if comes_further(own, replay) else replay

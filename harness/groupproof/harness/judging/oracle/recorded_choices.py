@@ -15,7 +15,7 @@ from groupproof.protocol.wire.messages import JoinGroupRequest, SyncGroupRequest
 
 if TYPE_CHECKING:
     from groupproof.coordinator.assignors.group_spec import TargetAssignment
-    from groupproof.coordinator.machine.choices import TargetQuestion
+    from groupproof.coordinator.machine.choices import JoinedGroup, TargetQuestion
     from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
     from groupproof.coordinator.machine.coordinator import Arrival
     from groupproof.harness.judging.oracle.exchanges import Exchange
@@ -36,10 +36,13 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 class RecordedChoices:
     """Makes one group's choices as its recorded answers show them. Each replay of the history needs its own.
 
-    Targets and epochs of consumer groups are Kafka's here. `OwnChoices` follows a broker that differs, and records its `deviations`.
+    Generations of classic groups, and targets and epochs of consumer groups, are Kafka's here, and a newcomer needs a member id. `OwnChoices` follows
+    a broker that differs, and records its `deviations`.
     `owners` are the clients of the ids that were handed out. `answered` are the exchanges whose answers are past. `way` chooses at a branch, such as
     which of several ids a JoinGroup owns: it receives the kind of choice, a number such as the JoinGroup's, and the number of ways.
     """
+
+    counts_by_one: bool = True
 
     def __init__(self, exchanges: Sequence[Exchange], way: Callable[[str, int, int], int] = lambda *_: 0) -> None:
         self.answered: set[int] = set()
@@ -103,6 +106,13 @@ class RecordedChoices:
         """Return the tied protocol that the next generation has."""
         chosen = next(self._values_of("protocol_name"), "")
         return chosen if chosen in tied else tied[0]
+
+    def generation(self, group: JoinedGroup) -> int:
+        return group.generation + 1
+
+    def joins_at_once(self, exchange: Exchange) -> bool:
+        """Return whether the broker admits the newcomer of a JoinGroup without the round of KIP-394, whatever its version."""
+        return False
 
     def assignor(self, tied: Sequence[str], occasion: int) -> str:
         """Return an assignor by a branch, as no answer names it."""

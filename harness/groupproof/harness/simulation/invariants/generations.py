@@ -107,7 +107,7 @@ class Generations:
         counts = move.before is GroupState.PREPARING_REBALANCE
         if move.before is None:
             self.current = Generation(0)
-        elif move.generation != self.current.number + counts:
+        elif not self._follows(move, counts=counts):
             raise InvariantBroken(
                 "INV-04", f"generation {move.generation} follows {self.current.number} from {move.before.value} to {move.after.value}"
             )
@@ -116,6 +116,14 @@ class Generations:
         if move.after is GroupState.DEAD:
             self.state, self.current = None, Generation(0)
             self.stored = self.current
+
+    def _follows(self, move: Transition, *, counts: bool) -> bool:
+        """Return whether the generation grew with a completed rebalance. Its start, its step, and the number of an Empty group are open (decision 0076)."""
+        number, before = move.generation, self.current.number
+        if not counts:
+            return number == before
+        is_first = not before and self.current.leader is None
+        return number >= before if is_first or move.after is GroupState.EMPTY else number > before
 
     # Requests and answers
 

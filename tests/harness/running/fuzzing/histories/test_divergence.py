@@ -5,6 +5,7 @@ from dataclasses import replace
 from tests.harness.judging.oracle.recording import Recording, bodied, changed
 from tests.harness.running.scripts.in_process import SETTINGS, performed
 
+from groupproof.coordinator.planted.variants import variant_named
 from groupproof.harness.judging.oracle import findings_of
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.model.script import Script
@@ -104,3 +105,27 @@ def test_nothing_but_lateness_is_excused_and_only_where_the_machine_lagged() -> 
     assert excused(judgement, trace) == judgement
     assert excused(wrong, lagged) == wrong
     assert excused(judgement, lagged) == Judgement(verdict=Verdict.OK)
+
+
+def variant_trace(variant: str) -> Trace:
+    recording = Recording(variant=variant_named(variant))
+    recording.event("ground", profile="kafka-4.1", settings=SETTINGS)
+    recording.stable("a")
+    recording.beat("a", label="beat")
+    recording.wait(20)
+    return recording.end()
+
+
+def test_a_choice_that_the_protocol_leaves_open_is_no_divergence_and_what_follows_is_compared() -> None:
+    trace = variant_trace("generations-by-two")
+
+    assert divergences_in(trace) == []
+    assert [item.rule for item in divergences_in(changed(trace, "beat", bodied(error_code=25)))] == ["Heartbeat/Stable/alive"]
+
+
+def test_a_choice_against_advice_is_a_divergence_behind_the_others() -> None:
+    trace = variant_trace("id-never-required")
+
+    (found,) = divergences_in(trace)
+    assert (found.sort, found.step.exchange.label) == (("choice", "PEND-01"), "JoinGroup a")
+    assert [item.rule for item in divergences_in(changed(trace, "beat", bodied(error_code=25)))] == ["Heartbeat/Stable/alive", "PEND-01"]

@@ -1,21 +1,25 @@
 """The divergence of a fuzzed history: the broker's first answer that the release's rules do not give, beside the expected answer. Pure.
 
-An answer that differs from the rule's is a divergence at any level of the requirement: the profile says that the release answers so.
+An answer that differs from the rule's is a divergence at any level of the requirement: the profile says that the release answers so. What the protocol
+leaves to a broker is its choice, and no divergence (`OwnChoices`). A choice against its advice is one, after which the history is still compared.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
+from groupproof.coordinator.machine.coordinator import Settings
 from groupproof.harness.judging.lag import LAG_MS_MAX
-from groupproof.harness.judging.oracle.exchanges import Exchange, histories
+from groupproof.harness.judging.oracle.deviation_findings import comes_further, deviation_findings, may_choose, with_broken_target
+from groupproof.harness.judging.oracle.exchanges import Exchange, History, histories
 from groupproof.harness.judging.oracle.explanation import finding_of
 from groupproof.harness.judging.oracle.machine_step import settings_of
 from groupproof.harness.judging.oracle.replay_result import ReplayResult, Step
-from groupproof.harness.judging.oracle.search import explained, unsettled
+from groupproof.harness.judging.oracle.search import explained, first_replay, unsettled
 from groupproof.harness.judging.oracle.tolerance import Tolerance
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
@@ -46,7 +50,7 @@ class Divergence:
 
 
 def divergences_in(trace: Trace) -> list[Divergence]:
-    """Return the divergences of a trace from the rules of the profile that it names, at most one for each group.
+    """Return the divergences of a trace from the rules of the profile that it names: at most one for each group, then choices against advice.
 
     An answer is no divergence if it is explained by a request that was processed later than the settle check suggests: among thousands that
     happens. If the host lagged, its lag may explain the answer too.
@@ -54,18 +58,37 @@ def divergences_in(trace: Trace) -> list[Divergence]:
     ground: Mapping[str, Any] = next((obs.body for obs in trace if obs.who == "kit" and obs.body.get("name") == "ground"), {})
     if not ground:
         return []
-    found = []
+    found: list[Divergence] = []
+    advised: list[Divergence] = []
     settings, lag_ms = settings_of(ground["settings"], ground["profile"]), worst_lag_ms(trace)
     for history in histories(trace):
         tolerances = [Tolerance(), Tolerance().widened(lag_ms)] if lag_ms else [Tolerance()]
         readings = [(reading, tolerance) for tolerance in tolerances for reading in (history, unsettled(history))]
-        replay = _first_explained(
-            explained(reading, profile=ground["profile"], settings=settings, tolerance=tolerance) for reading, tolerance in readings
-        )
+        replay = _replayed(history, readings, ground["profile"], settings)
+        advised += _against_advice(replay)
         if (divergence := replay.divergence) is not None:
             rule = divergence.step.rule if divergence.kind == "unparked" else divergence.step.answer_rule or divergence.step.rule
-            found.append(Divergence(finding=finding_of(divergence, replay), kind=divergence.kind, rule=rule, step=divergence.step, replay=replay))
-    return found
+            finding = with_broken_target(finding_of(divergence, replay), replay)
+            found.append(Divergence(finding=finding, kind=divergence.kind, rule=rule, step=divergence.step, replay=replay))
+    return [*found, *advised]
+
+
+def _replayed(history: History, readings: Sequence[tuple[History, Tolerance]], profile: str, settings: Settings) -> ReplayResult:
+    """Return the replay that explains most, with Kafka's choices if those explain as much as the broker's own."""
+    explain, first = partial(explained, profile=profile, settings=settings), partial(first_replay, profile=profile, settings=settings)
+    kafkas = _first_explained(explain(reading, tolerance=tolerance) for reading, tolerance in readings)
+    if kafkas.divergence is None or not may_choose(history, partial(first, history, tolerance=Tolerance(), follows_choices=True)):
+        return kafkas
+    own = _first_explained(explain(reading, tolerance=tolerance, follows_choices=True) for reading, tolerance in readings)
+    return own if comes_further(own, kafkas) else kafkas
+
+
+def _against_advice(replay: ReplayResult) -> Iterator[Divergence]:
+    """Yield each kind of choice that does not follow the protocol's advice, with the request that shows it."""
+    for finding in deviation_findings(replay):
+        if finding.verdict is Verdict.NON_STRICT and replay.steps:
+            step = next((step for step in replay.steps if step.exchange.seq == finding.seq), replay.steps[-1])
+            yield Divergence(finding=finding, kind="choice", rule=finding.requirement, step=step, replay=replay)
 
 
 def _first_explained(readings: Iterable[ReplayResult]) -> ReplayResult:
