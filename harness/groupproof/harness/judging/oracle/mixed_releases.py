@@ -1,23 +1,25 @@
 """Finds coordinators that do one thing as another release does and the rest as their own. Pure.
 
-The history is replayed with a profile that has one part of the other release. A part is a cell of the table, the checks before the group, or a
-field of answers that differs by release. An answer that some release's rules give in the same state is NON_STRICT at worst (contract,
-"Verdicts", Releases), and INFORMATIONAL where the part is open. The replay goes on behind it.
+The history is replayed with a profile that has one part of the other release. A part is a cell of the table, the checks before the group, a field
+of answers that differs by release, or a named change of a release. An answer that some release's rules give in the same state is NON_STRICT at worst
+(contract, "Verdicts", Releases). It is INFORMATIONAL where the part is open, or where a later release has it as the fix of a bug of Kafka.
+The replay goes on behind it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Final
 
 from groupproof.protocol.rules import api_versions, profiles
 from groupproof.protocol.rules import profile as profile_named
+from groupproof.protocol.rules.classic.named_changes import changes_beside
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.mends import MENDED, MENDED_ROWS, MENDS, mends_of
 from groupproof.protocol.rules.consumer.open_release_fields import OPEN_RELEASE_FIELDS
-from groupproof.protocol.rules.profiles import UnknownProfile, mixed
+from groupproof.protocol.rules.profiles import UnknownProfile, mixed, root_of
 from groupproof.protocol.vocabulary import Api
 
 if TYPE_CHECKING:
@@ -62,17 +64,21 @@ def mixed_releases(profile: str, replay: ReplayResult, explain: Explain, *, are_
 def _first(profile: str, replay: ReplayResult, explain: Explain, *, are_open: bool) -> MixedRelease | None:
     if replay.divergence is None or replay.divergence.kind == "lost":
         return None
-    for part, other, name in _profiles(profile, replay, are_open=are_open):
+    for name, other, requirement in _profiles(profile, replay, are_open=are_open):
         tried = explain(name)
         if tried is not None:
-            return MixedRelease(ended=replay, release=other, requirement={**OPEN_RELEASE_FIELDS, **MENDS}.get(part, ""), profile=name, replay=tried)
+            return MixedRelease(ended=replay, release=other, requirement=requirement, profile=name, replay=tried)
     return None
 
 
 def _profiles(profile: str, replay: ReplayResult, *, are_open: bool) -> Iterator[tuple[str, str, str]]:
-    """Yield each profile that differs in one part that may affect the divergence, with the part and its release. Equal contents of a part come once."""
+    """Yield each profile that differs in one part that may affect the divergence, with the part's release and the requirement by which it is open.
+
+    Equal contents of a part come once. A named change may affect the divergence by what an earlier request left behind (KAFKA-14009).
+    """
     if are_open:
         yield from _mended(profile, replay)
+        yield from _changed(profile, are_open=True)
     contents: list[object] = []
     parts = list(_open_parts(profile_named(profile), replay) if are_open else _parts(profile_named(profile), replay))
     for other, part in product(_others(profile_named(profile), replay), parts):
@@ -83,7 +89,39 @@ def _profiles(profile: str, replay: ReplayResult, *, are_open: bool) -> Iterator
             continue
         if (part, content) not in contents:
             contents.append((part, content))
-            yield part, other, name
+            yield name, other, OPEN_RELEASE_FIELDS.get(part, "")
+    if not are_open:
+        yield from _changed(profile, are_open=False)
+
+
+def _changed(profile: str, *, are_open: bool) -> Iterator[tuple[str, str, str]]:
+    """Yield the profiles with a named change: of a later release, which is open where it fixes a bug of Kafka, or of an earlier one.
+
+    Two changes may show in one answer only: since KAFKA-10284 and KAFKA-14009 together, a static member that returns has new timeouts.
+    """
+    root = root_of(profile)
+    oldest_release = _oldest(profile_named(root))
+    changes = [
+        change
+        for change in (changes_beside(root) if root in profiles() else ())
+        if bool(change.mends) is are_open and profile_named(change.release).release >= oldest_release
+    ]
+    pairs = (pair for pair in combinations(changes, 2) if (any if are_open else all)(change.is_of_effects for change in pair))
+    for several in (*((change,) for change in changes), *pairs):
+        name = profile
+        for change in several:
+            name = mixed(name, change.part, change.release)
+        if _exists(name):
+            last = max(several, key=lambda change: profile_named(change.release).release)
+            yield name, f"{last.release} ({' and '.join(change.part for change in several)})", last.mends
+
+
+def _exists(name: str) -> bool:
+    try:
+        profile_named(name)
+    except UnknownProfile:
+        return False
+    return True
 
 
 def _mended(profile: str, replay: ReplayResult) -> Iterator[tuple[str, str, str]]:
@@ -93,7 +131,7 @@ def _mended(profile: str, replay: ReplayResult) -> Iterator[tuple[str, str, str]
     if table is None or Api.CONSUMER_GROUP_HEARTBEAT not in asked:
         return
     mends = (mend for mend in mends_of(table) if mend not in MENDED_ROWS or Api.JOIN_GROUP in asked)
-    yield from ((mend, MENDED, mixed(profile, mend, MENDED)) for mend in mends)
+    yield from ((mixed(profile, mend, MENDED), MENDED, MENDS[mend]) for mend in mends)
 
 
 def _others(own: Profile, replay: ReplayResult) -> list[str]:
@@ -102,11 +140,15 @@ def _others(own: Profile, replay: ReplayResult) -> list[str]:
     A release before 2.4 comes only if the own one is as old (KIP-345, KIP-389, KIP-394).
     """
     assert replay.divergence is not None, "a part is for a divergence"
-    asked, oldest_release = replay.divergence.step.exchange, min(own.release, _SINCE_2_4)
+    asked, oldest_release = replay.divergence.step.exchange, _oldest(own)
     ranges = (
         (other, api_versions(other).get(asked.api, (0, -1))) for other in reversed(profiles()) if profile_named(other).release >= oldest_release
     )
     return [other for other, (oldest, newest) in ranges if oldest <= asked.version <= newest]
+
+
+def _oldest(own: Profile) -> tuple[int, ...]:
+    return min(own.release, _SINCE_2_4)
 
 
 def _open_parts(own: Profile, replay: ReplayResult) -> Iterator[str]:
