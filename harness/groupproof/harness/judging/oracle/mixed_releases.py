@@ -97,7 +97,7 @@ def _profiles(profile: str, replay: ReplayResult, *, are_open: bool) -> Iterator
 def _changed(profile: str, *, are_open: bool) -> Iterator[tuple[str, str, str]]:
     """Yield the profiles with a named change: of a later release, which is open where it fixes a bug of Kafka, or of an earlier one.
 
-    Two changes may show in one answer only: since KAFKA-10284 and KAFKA-14009 together, a static member that returns has new timeouts.
+    Two fixes may show in one answer only: with KAFKA-10284 and KAFKA-14009 a static member that returns has new timeouts.
     """
     root = root_of(profile)
     oldest_release = _oldest(profile_named(root))
@@ -106,7 +106,7 @@ def _changed(profile: str, *, are_open: bool) -> Iterator[tuple[str, str, str]]:
         for change in (changes_beside(root) if root in profiles() else ())
         if bool(change.mends) is are_open and profile_named(change.release).release >= oldest_release
     ]
-    pairs = (pair for pair in combinations(changes, 2) if (any if are_open else all)(change.is_of_effects for change in pair))
+    pairs = (pair for pair in combinations(changes, 2) if are_open and any(change.is_of_effects for change in pair))
     for several in (*((change,) for change in changes), *pairs):
         name = profile
         for change in several:
