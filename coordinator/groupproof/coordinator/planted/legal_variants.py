@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from groupproof.coordinator.machine.choices import RandomChoices
 from groupproof.coordinator.machine.machine_outputs import Arrival
 from groupproof.coordinator.machine.variant import ConnectionVariant, Variant
+from groupproof.coordinator.planted.other_brokers import LEGAL_CLASSIC
 from groupproof.coordinator.planted.other_targets import LEGAL_TARGETS
 from groupproof.coordinator.planted.strict_checks import STRICT_GUARDS
 from groupproof.protocol.rules.cells import Row
@@ -183,4 +184,5 @@ LEGAL: Final[tuple[Variant, ...]] = (
     Variant(name="fewer-versions", says="ApiVersions promises no more than JoinGroup v8, SyncGroup v4 and OffsetCommit v8.",
             versions={Api.JOIN_GROUP: (0, 8), Api.SYNC_GROUP: (0, 4), Api.OFFSET_COMMIT: (2, 8)}),
     *LEGAL_TARGETS,
+    *LEGAL_CLASSIC,
 )  # fmt: skip

@@ -183,6 +183,36 @@ def test_new_timeouts_and_an_old_heartbeat_in_one_history_are_of_two_releases(re
     assert judgement.verdict in (Verdict.NON_STRICT, Verdict.INFORMATIONAL)
 
 
+@pytest.mark.parametrize(
+    "case", ["leave/classic/unknown-instance", "fencing/classic/commit-of-unknown-instance", "fencing/classic/heartbeat-of-unknown-instance"]
+)
+def test_an_instance_that_nobody_has_may_be_looked_at_by_joins_alone(case: str) -> None:
+    """Up to 2.8, whose newest versions of LeaveGroup and OffsetCommit are older, and differ in nothing of this."""
+    assert beside_ok(judged(variant_named("instances-by-joins-alone"), case, "kafka-4.1")) == [("STATIC-11", Verdict.NON_STRICT)]
+
+
+@pytest.mark.parametrize(
+    ("bug", "case", "verdict"),
+    [
+        ("code/OffsetCommit/Stable/unknown-instance", "fencing/classic/commit-of-unknown-instance", Verdict.NON_STRICT),
+        ("code/JoinGroup/Stable/unknown-instance", "static/classic/unknown-instance-with-id", Verdict.FAILED),
+        ("gone/JoinGroup/Stable/unknown-instance", "static/classic/unknown-instance-with-id", Verdict.FAILED),
+    ],
+)
+def test_an_unknown_instance_is_a_must_of_join_group_and_advice_elsewhere(bug: str, case: str, verdict: Verdict) -> None:
+    assert judgements(bug, [BY_ID[case]])[case].verdict is verdict
+
+
+def test_a_row_for_one_version_is_of_the_releases_that_have_the_version() -> None:
+    """An instance that returns by JoinGroup v9 skips the assignment (KIP-814): what 3.0 answers to older versions is no answer to it."""
+    case = "static/classic/leader-restarts-v9"
+
+    judgement = judgements("gone/JoinGroup/Stable/instance-returns-skipping", [BY_ID[case]])[case]
+
+    assert beside_ok(judgement) == [("TR-115", Verdict.NON_STRICT)]
+    assert [finding.observed for finding in judgement.findings if finding.observed.endswith(" does.")] == []
+
+
 @pytest.mark.parametrize("bug", ["session-never-ends", "session-ends-late"])
 def test_a_session_of_another_length_than_that_of_any_release_fails(bug: str) -> None:
     case = "heartbeat/classic/session-ends"

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 from groupproof.protocol.rules import api_versions, profiles
 from groupproof.protocol.rules import profile as profile_named
+from groupproof.protocol.rules.cells import Row
+from groupproof.protocol.rules.classic.classic_terms import VERSION_GUARDS, Guard
 from groupproof.protocol.rules.classic.named_changes import changes_beside
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.mends import MENDED, MENDED_ROWS, MENDS, mends_of
@@ -80,14 +82,14 @@ def _profiles(profile: str, replay: ReplayResult, *, are_open: bool) -> Iterator
         yield from _mended(profile, replay)
         yield from _changed(profile, are_open=True)
     contents: list[object] = []
-    parts = list(_open_parts(profile_named(profile), replay) if are_open else _parts(profile_named(profile), replay))
-    for other, part in product(_others(profile_named(profile), replay), parts):
+    own = profile_named(profile)
+    parts = list(_open_parts(own, replay) if are_open else _parts(own, replay))
+    for other, part in product(_others(own, replay), parts):
         name = mixed(profile, part, other)
-        try:
-            content = _content(profile_named(name), part)
-        except UnknownProfile:
+        if not _exists(name):
             continue
-        if (part, content) not in contents:
+        content = _content(profile_named(name), part)
+        if (part, content) not in contents and (_speaks(other, replay) or _is_of_any_version(_content(own, part), content)):
             contents.append((part, content))
             yield name, other, OPEN_RELEASE_FIELDS.get(part, "")
     if not are_open:
@@ -135,16 +137,25 @@ def _mended(profile: str, replay: ReplayResult) -> Iterator[tuple[str, str, str]
 
 
 def _others(own: Profile, replay: ReplayResult) -> list[str]:
-    """Return the releases that support the diverging request's version, the newest first.
+    """Return the releases that have the diverging request, in its version or in an older one, the newest first.
 
     A release before 2.4 comes only if the own one is as old (KIP-345, KIP-389, KIP-394).
     """
     assert replay.divergence is not None, "a part is for a divergence"
-    asked, oldest_release = replay.divergence.step.exchange, _oldest(own)
-    ranges = (
-        (other, api_versions(other).get(asked.api, (0, -1))) for other in reversed(profiles()) if profile_named(other).release >= oldest_release
-    )
-    return [other for other, (oldest, newest) in ranges if oldest <= asked.version <= newest]
+    api, oldest_release = replay.divergence.step.exchange.api, _oldest(own)
+    return [other for other in reversed(profiles()) if profile_named(other).release >= oldest_release and api in api_versions(other)]
+
+
+def _speaks(other: str, replay: ReplayResult) -> bool:
+    assert replay.divergence is not None, "a part is for a divergence"
+    oldest, newest = api_versions(other)[replay.divergence.step.exchange.api]
+    return oldest <= replay.divergence.step.exchange.version <= newest
+
+
+def _is_of_any_version(*contents: object) -> bool:
+    """Return whether the rows of both releases are for classic requests of every version: OffsetCommit v9 is as v8 where the group exists."""
+    rows = [row for content in contents if isinstance(content, list) for row in content]
+    return bool(rows) and all(isinstance(row, Row) and isinstance(row.guard, Guard) and row.guard not in VERSION_GUARDS for row in rows)
 
 
 def _oldest(own: Profile) -> tuple[int, ...]:

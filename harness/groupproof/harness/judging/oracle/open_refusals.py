@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
 from groupproof.harness.judging.oracle.open_answers import OpenAnswer
+from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
-from groupproof.protocol.vocabulary import Api, ErrorCode, Level
+from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState, Level
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember
     from groupproof.coordinator.machine.coordinator import Arrival, Coordinator
+    from groupproof.coordinator.machine.group import Group
     from groupproof.harness.judging.oracle.exchanges import Exchange, History
+    from groupproof.protocol.rules.dialect import Dialect
 
 __all__ = ["OPEN_REFUSALS", "OpenRefusal", "open_refusal"]
 
@@ -30,12 +33,13 @@ _TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenRefusal:
-    """Requests of an API that may be refused with one of the codes. `is_for` selects them by group and request."""
+    """Requests of an API to groups of a dialect that may be refused with one of the codes. `is_for` selects them by group and request."""
 
     requirement: str
     api: Api
     codes: tuple[int, ...]
-    is_for: Callable[[ConsumerGroup, Any], bool]
+    is_for: Callable[[Any, Any], bool]
+    dialect: Dialect = CONSUMER
 
 
 def _joins(asked: Any) -> bool:
@@ -76,6 +80,15 @@ def _is_named_for_nothing(group: ConsumerGroup, asked: Any) -> bool:
     return group.state is ConsumerState.EMPTY and asked.generation_id < 0 and bool(asked.member_id)
 
 
+def _names_somebody_without_members(group: Group | None, asked: Any) -> bool:
+    """Return whether a commit without a generation names a member or an instance of a classic group without members.
+
+    Kafka 3.0 to 3.2 refused it: who names itself claims a membership. Releases before and after store it (`validateOffsetCommit`).
+    """
+    is_of_nobody = not asked.member_id and asked.group_instance_id is None
+    return (group is None or group.state is GroupState.EMPTY) and asked.generation_id < 0 and not is_of_nobody
+
+
 def _names_another_instance(group: ConsumerGroup, asked: Any) -> bool:
     holder = group.holder_of(asked.group_instance_id)
     return asked.group_instance_id is not None and (holder is None or holder.member_id != asked.member_id)
@@ -99,6 +112,8 @@ OPEN_REFUSALS: Final = (
     OpenRefusal(requirement="CGG-24", api=Api.JOIN_GROUP, codes=(_STRANGER,), is_for=_has_own_id),
     OpenRefusal(requirement="CGO-15", api=Api.OFFSET_COMMIT, codes=(_STRANGER,), is_for=_is_named_for_nothing),
     OpenRefusal(requirement="CGO-15", api=Api.TXN_OFFSET_COMMIT, codes=(_STRANGER,), is_for=_is_named_for_nothing),
+    OpenRefusal(requirement="TR-029", api=Api.OFFSET_COMMIT, codes=(_STRANGER,), is_for=_names_somebody_without_members, dialect=CLASSIC),
+    OpenRefusal(requirement="TR-029", api=Api.TXN_OFFSET_COMMIT, codes=(_STRANGER,), is_for=_names_somebody_without_members, dialect=CLASSIC),
     OpenRefusal(requirement="CGO-22", api=Api.OFFSET_COMMIT, codes=(_STRANGER, _FENCED), is_for=_names_another_instance),
     OpenRefusal(requirement="CGG-48", api=Api.LEAVE_GROUP, codes=(_STRANGER,), is_for=_removes_consumers),
 )
@@ -109,10 +124,8 @@ def open_refusal(asked: Exchange, arrival: Arrival, machine: Coordinator, histor
     of_api = [item for item in OPEN_REFUSALS if item.api is asked.api]
     codes = _codes(asked.answer or {}) if of_api else set()
     candidates = [item for item in of_api if len(codes) == 1 and codes <= set(item.codes)]
-    group = _consumer_group(machine, history.group, asked.api) if candidates else None
-    found = (
-        None if group is None or _is_handed_out(asked, history) else next((item for item in candidates if item.is_for(group, asked.message)), None)
-    )
+    fitting = [item for item in candidates if not _is_handed_out(asked, history) and _is_for(item, machine, history.group, asked)]
+    found = next(iter(fitting), None)
     if found is None or machine.due_refusals(asked.message, arrival, now_ms):
         return None
     return OpenAnswer(requirement=found.requirement, level=Level.INFO, words=_MAY_REFUSE, expected=_TAKES)
@@ -129,12 +142,13 @@ def _is_handed_out(asked: Exchange, history: History) -> bool:
     return ErrorCode.MEMBER_ID_REQUIRED in codes and ErrorCode.NONE not in codes
 
 
-def _consumer_group(machine: Coordinator, group_id: str, api: Api) -> ConsumerGroup | None:
-    """Return the request's group, or the one that it would create, if it is a consumer group."""
+def _is_for(item: OpenRefusal, machine: Coordinator, group_id: str, asked: Exchange) -> bool:
+    """Return whether the item is for the request to its group, or to the group that it would create."""
     group: Any = machine.group(group_id)
-    if group is None:
-        return ConsumerGroup(group_id=group_id) if api is _BEAT else None
-    return group if group.dialect is CONSUMER else None
+    if group is None and asked.api is _BEAT:
+        group = ConsumerGroup(group_id=group_id)
+    is_of_dialect = item.dialect is CLASSIC if group is None else group.dialect is item.dialect
+    return is_of_dialect and item.is_for(group, asked.message)
 
 
 def _codes(body: Mapping[str, Any]) -> set[int]:
