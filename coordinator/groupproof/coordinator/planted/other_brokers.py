@@ -5,23 +5,47 @@ Each is what such a broker does in place of Kafka's newest release.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from groupproof.coordinator.machine.effects import EFFECTS
+from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.variant import Variant
 from groupproof.protocol.rules.cells import Row
-from groupproof.protocol.rules.classic.classic_states import COMPLETING, EMPTY, LIVE
+from groupproof.protocol.rules.classic.classic_states import COMPLETING, EMPTY, LIVE, PREPARING
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent, Effect, Guard
 from groupproof.protocol.rules.classic.group_table import TABLE
 from groupproof.protocol.rules.deltas import Change, gone
 from groupproof.protocol.vocabulary import ErrorCode
 
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.effect_context import EffectContext
+    from groupproof.coordinator.machine.event import Event
+    from groupproof.coordinator.machine.timers import TimerKey
+
 __all__ = ["LEGAL_CLASSIC"]
 
 _MEMBERS_REQUESTS: Final = (ClassicEvent.HEARTBEAT, ClassicEvent.SYNC_GROUP, ClassicEvent.OFFSET_COMMIT)
 
+_HALF_DELAY_MS: Final = 500
+"""The cases about the delay set it to a second."""
+
 _OLD_HEARTBEAT: Final = Change(kind=ClassicEvent.HEARTBEAT, states=(COMPLETING,), name="completing", rows=(
     Row("completing", Guard.ALWAYS, ErrorCode.REBALANCE_IN_PROGRESS, "HB-52"),
 ))  # fmt: skip
+
+
+def _half_of_delay(key: TimerKey, due_ms: int) -> int:
+    return due_ms - _HALF_DELAY_MS if key.kind is ClassicEvent.INITIAL_DELAY_END else due_ms
+
+
+def _then_end_delay(engine: EffectContext, event: Event) -> None:
+    """End the initial delay when a member has left and all others have joined, as Redpanda does (`group::remove_member`)."""
+    EFFECTS[Effect.LEAVE_EACH](engine, event)
+    group = event.group
+    if isinstance(group, Group) and group.state is PREPARING and group.before is EMPTY and group.members.all_joined:
+        group.newcomer_came = False
+        engine.consequence(ClassicEvent.INITIAL_DELAY_END, event)
+
 
 LEGAL_CLASSIC: Final[tuple[Variant, ...]] = (
     Variant(name="instances-by-joins-alone", says="Only JoinGroup looks at an instance that nobody has, as in Kafka up to 2.8 (pull request 9958).",
@@ -32,4 +56,8 @@ LEGAL_CLASSIC: Final[tuple[Variant, ...]] = (
             )),)),
     Variant(name="old-timeouts-old-heartbeats", says="A member keeps its first timeouts, as up to 3.3.1, and a Heartbeat between join and sync is answered 27, as up to 2.6.0.",
             rows=(_OLD_HEARTBEAT,), effects={Effect.TAKE_TIMEOUTS: lambda *_: None}),
+    Variant(name="leaver-ends-delay", says="The initial delay ends when a member leaves and all others have joined (IDJ-02, TR-062 are advice).",
+            effects={Effect.LEAVE_EACH: _then_end_delay}),
+    Variant(name="shorter-initial-delay", says="The initial delay is half of what group.initial.rebalance.delay.ms says, and newcomers do not extend it.",
+            guards={Guard.NEWCOMER_AND_TIME_LEFT: lambda _: False}, due_ms=_half_of_delay),
 )  # fmt: skip

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from groupproof.protocol.rules import api_versions, profiles
 from groupproof.protocol.rules import profile as profile_named
@@ -66,14 +66,29 @@ def mixed_releases(profile: str, replay: ReplayResult, explain: Explain, *, are_
 def _first(profile: str, replay: ReplayResult, explain: Explain, *, are_open: bool) -> MixedRelease | None:
     if replay.divergence is None or replay.divergence.kind == "lost":
         return None
-    for name, other, requirement in _profiles(profile, replay, are_open=are_open):
-        tried = explain(name)
-        if tried is not None:
-            return MixedRelease(ended=replay, release=other, requirement=requirement, profile=name, replay=tried)
+    for part in _profiles(profile, replay, are_open=are_open):
+        tried = explain(part.profile)
+        if tried is not None and (not part.is_change or _is_borne_out(tried, replay)):
+            return MixedRelease(ended=replay, release=part.release, requirement=part.requirement, profile=part.profile, replay=tried)
     return None
 
 
-def _profiles(profile: str, replay: ReplayResult, *, are_open: bool) -> Iterator[tuple[str, str, str]]:
+def _is_borne_out(tried: ReplayResult, replay: ReplayResult) -> bool:
+    """Return whether more than one answer agrees with a change that affects all that follows: if the next one contradicts it, it explains nothing."""
+    assert replay.divergence is not None, "a part is for a divergence"
+    return tried.divergence is None or tried.divergence.matched > replay.divergence.matched + 1
+
+
+class _Part(NamedTuple):
+    """A profile with a part of another release, and the requirement by which the part is open, "" where it is not."""
+
+    profile: str
+    release: str
+    requirement: str = ""
+    is_change: bool = False
+
+
+def _profiles(profile: str, replay: ReplayResult, *, are_open: bool) -> Iterator[_Part]:
     """Yield each profile that differs in one part that may affect the divergence, with the part's release and the requirement by which it is open.
 
     Equal contents of a part come once. A named change may affect the divergence by what an earlier request left behind (KAFKA-14009).
@@ -91,12 +106,12 @@ def _profiles(profile: str, replay: ReplayResult, *, are_open: bool) -> Iterator
         content = _content(profile_named(name), part)
         if (part, content) not in contents and (_speaks(other, replay) or _is_of_any_version(_content(own, part), content)):
             contents.append((part, content))
-            yield name, other, OPEN_RELEASE_FIELDS.get(part, "")
+            yield _Part(name, other, OPEN_RELEASE_FIELDS.get(part, ""))
     if not are_open:
         yield from _changed(profile, are_open=False)
 
 
-def _changed(profile: str, *, are_open: bool) -> Iterator[tuple[str, str, str]]:
+def _changed(profile: str, *, are_open: bool) -> Iterator[_Part]:
     """Yield the profiles with a named change: of a later release, which is open where it fixes a bug of Kafka, or of an earlier one.
 
     Two fixes may show in one answer only: with KAFKA-10284 and KAFKA-14009 a static member that returns has new timeouts.
@@ -115,7 +130,7 @@ def _changed(profile: str, *, are_open: bool) -> Iterator[tuple[str, str, str]]:
             name = mixed(name, change.part, change.release)
         if _exists(name):
             last = max(several, key=lambda change: profile_named(change.release).release)
-            yield name, f"{last.release} ({' and '.join(change.part for change in several)})", last.mends
+            yield _Part(name, f"{last.release} ({' and '.join(change.part for change in several)})", last.mends, is_change=True)
 
 
 def _exists(name: str) -> bool:
@@ -126,14 +141,14 @@ def _exists(name: str) -> bool:
     return True
 
 
-def _mended(profile: str, replay: ReplayResult) -> Iterator[tuple[str, str, str]]:
+def _mended(profile: str, replay: ReplayResult) -> Iterator[_Part]:
     """Yield the profiles without one of the bugs of their release. The rows that are a bug need members of both protocols."""
     table = profile_named(profile).tables.get(CONSUMER.name)
     asked = {step.exchange.api for step in replay.steps}
     if table is None or Api.CONSUMER_GROUP_HEARTBEAT not in asked:
         return
     mends = (mend for mend in mends_of(table) if mend not in MENDED_ROWS or Api.JOIN_GROUP in asked)
-    yield from ((mixed(profile, mend, MENDED), MENDED, MENDS[mend]) for mend in mends)
+    yield from (_Part(mixed(profile, mend, MENDED), MENDED, MENDS[mend]) for mend in mends)
 
 
 def _others(own: Profile, replay: ReplayResult) -> list[str]:

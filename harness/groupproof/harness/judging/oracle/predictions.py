@@ -226,6 +226,10 @@ def _findings(
             if is_failed and _has_topics(history) and not tolerance.late_topics_ms:
                 late = _by_releases(history, replay, profile, settings, tolerance.with_late_topics(_LATE_TOPICS_MS))
                 found, last = late if late[1].goes_beyond(last) else (found, last)
+            if is_failed and settings_of(settings, profile).group_initial_rebalance_delay_ms:
+                early = _tried(history, profile, settings, tolerance.with_early_ends(), replay)
+                if early.goes_beyond(last):
+                    found, last = _by_releases(history, early, profile, settings, tolerance.with_early_ends())
         else:
             found = [finding]
     yield from idle_findings(last)
