@@ -15,7 +15,7 @@ from groupproof.protocol.rules.classic.classic_states import COMPLETING, EMPTY, 
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent, Effect, Guard
 from groupproof.protocol.rules.classic.group_table import TABLE
 from groupproof.protocol.rules.deltas import Change, gone
-from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.effect_context import EffectContext
@@ -32,6 +32,12 @@ _HALF_DELAY_MS: Final = 500
 _OLD_HEARTBEAT: Final = Change(kind=ClassicEvent.HEARTBEAT, states=(COMPLETING,), name="completing", rows=(
     Row("completing", Guard.ALWAYS, ErrorCode.REBALANCE_IN_PROGRESS, "HB-52"),
 ))  # fmt: skip
+
+
+def _in_order(kind: ClassicEvent, state: GroupState, *first: str) -> Change:
+    """Return the change that has the rows of these names first. Rows behind one that always holds are never asked."""
+    rows = {row.name: row for row in TABLE[kind][state]}
+    return Change(kind=kind, states=(state,), rows=(*(rows[name] for name in first), *(row for name, row in rows.items() if name not in first)))
 
 
 def _half_of_delay(key: TimerKey, due_ms: int) -> int:
@@ -56,6 +62,12 @@ LEGAL_CLASSIC: Final[tuple[Variant, ...]] = (
             )),)),
     Variant(name="old-timeouts-old-heartbeats", says="A member keeps its first timeouts, as up to 3.3.1, and a Heartbeat between join and sync is answered 27, as up to 2.6.0.",
             rows=(_OLD_HEARTBEAT,), effects={Effect.TAKE_TIMEOUTS: lambda *_: None}),
+    Variant(name="generation-before-member", says="Heartbeat, SyncGroup and OffsetCommit check the generation before the member, but behind fencing.",
+            rows=tuple(_in_order(kind, state, "unknown-instance", "fenced", "other-generation") for kind in _MEMBERS_REQUESTS for state in LIVE)),
+    Variant(name="rebalancing-before-member", says="While the group rebalances, requests are answered 27 before the generation or the member is checked, as by KoP and Kafka up to 2.2.",
+            rows=(_in_order(ClassicEvent.OFFSET_COMMIT, COMPLETING, "fenced", "rebalancing"),
+                  _in_order(ClassicEvent.HEARTBEAT, PREPARING, "unknown-instance", "fenced", "stranger", "rebalancing"),
+                  _in_order(ClassicEvent.SYNC_GROUP, PREPARING, "fenced", "rebalancing"))),
     Variant(name="leaver-ends-delay", says="The initial delay ends when a member leaves and all others have joined (IDJ-02, TR-062 are advice).",
             effects={Effect.LEAVE_EACH: _then_end_delay}),
     Variant(name="shorter-initial-delay", says="The initial delay is half of what group.initial.rebalance.delay.ms says, and newcomers do not extend it.",
