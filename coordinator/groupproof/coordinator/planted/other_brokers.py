@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Final
 from groupproof.coordinator.machine.effects import EFFECTS
 from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.variant import Variant
+from groupproof.protocol.rules import profile
 from groupproof.protocol.rules.cells import Row
 from groupproof.protocol.rules.classic.classic_states import COMPLETING, EMPTY, LIVE, PREPARING
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent, Effect, Guard
 from groupproof.protocol.rules.classic.group_table import TABLE
+from groupproof.protocol.rules.classic.signs_of_life import with_sign_of_life
 from groupproof.protocol.rules.deltas import Change, gone
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
@@ -68,6 +70,11 @@ LEGAL_CLASSIC: Final[tuple[Variant, ...]] = (
             rows=(_in_order(ClassicEvent.OFFSET_COMMIT, COMPLETING, "fenced", "rebalancing"),
                   _in_order(ClassicEvent.HEARTBEAT, PREPARING, "unknown-instance", "fenced", "stranger", "rebalancing"),
                   _in_order(ClassicEvent.SYNC_GROUP, PREPARING, "fenced", "rebalancing"))),
+    Variant(name="refusals-keep-sessions", says="A refused Heartbeat, SyncGroup or OffsetCommit of a member restarts its session (HB-13 is advice).",
+            rows=tuple(
+                Change(kind=kind, states=(state,), rows=with_sign_of_life(profile().table, "refused Heartbeats and the like").cells[kind][state])
+                for kind in _MEMBERS_REQUESTS for state in LIVE
+            )),
     Variant(name="leaver-ends-delay", says="The initial delay ends when a member leaves and all others have joined (IDJ-02, TR-062 are advice).",
             effects={Effect.LEAVE_EACH: _then_end_delay}),
     Variant(name="shorter-initial-delay", says="The initial delay is half of what group.initial.rebalance.delay.ms says, and newcomers do not extend it.",

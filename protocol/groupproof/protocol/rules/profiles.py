@@ -12,6 +12,7 @@ from groupproof.protocol.rules.api_versions import Range, advertised
 from groupproof.protocol.rules.cells import EventKind, Row, State
 from groupproof.protocol.rules.classic.named_changes import NAMED_CHANGES
 from groupproof.protocol.rules.classic.releases import OPTIONAL, RELEASES, line_of
+from groupproof.protocol.rules.classic.signs_of_life import ANOTHER, SIGNS_OF_LIFE, with_sign_of_life
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.mends import MENDED, mended, mends_of
 from groupproof.protocol.rules.defaults import defaults
@@ -196,6 +197,8 @@ def _mixed(name: str) -> Profile:
 
 
 def _with_part(own: Profile, part: str, other: str) -> Profile:
+    if other == ANOTHER and part in SIGNS_OF_LIFE:
+        return replace(own, tables={**own.tables, own.table.dialect.name: with_sign_of_life(own.table, part)})
     if other == MENDED and CONSUMER.name in own.tables and part in mends_of(own.tables[CONSUMER.name]):
         return replace(own, tables={**own.tables, CONSUMER.name: mended(own.tables[CONSUMER.name], part)})
     others = _resolved(other).tables

@@ -213,6 +213,17 @@ def test_a_row_for_one_version_is_of_the_releases_that_have_the_version() -> Non
     assert [finding.observed for finding in judgement.findings if finding.observed.endswith(" does.")] == []
 
 
+@pytest.mark.parametrize("case", ["heartbeat/classic/refused-keeps-nothing", "heartbeat/classic/refused-commit-keeps-nothing"])
+def test_a_refused_request_that_keeps_a_session_leaves_a_ghost_at_worst(case: str) -> None:
+    assert beside_ok(judged(variant_named("refusals-keep-sessions"), case, "kafka-4.1")) == [("HB-13", Verdict.NON_STRICT)]
+
+
+def test_a_valid_commit_that_keeps_no_session_fails() -> None:
+    case = "heartbeat/classic/commit-keeps-the-session"
+
+    assert judgements("without/OffsetCommit/Stable/commits/refresh-session", [BY_ID[case]])[case].verdict is Verdict.FAILED
+
+
 @pytest.mark.parametrize("bug", ["session-never-ends", "session-ends-late"])
 def test_a_session_of_another_length_than_that_of_any_release_fails(bug: str) -> None:
     case = "heartbeat/classic/session-ends"

@@ -18,11 +18,13 @@ from groupproof.protocol.rules import profile as profile_named
 from groupproof.protocol.rules.cells import Row
 from groupproof.protocol.rules.classic.classic_terms import VERSION_GUARDS, Guard
 from groupproof.protocol.rules.classic.named_changes import changes_beside
+from groupproof.protocol.rules.classic.signs_of_life import ANOTHER, HELD_TO, REFUSALS_OF_MEMBERS, SIGNS_OF_LIFE
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.mends import MENDED, MENDED_ROWS, MENDS, mends_of
 from groupproof.protocol.rules.consumer.open_release_fields import OPEN_RELEASE_FIELDS
 from groupproof.protocol.rules.profiles import UnknownProfile, mixed, root_of
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.rules.requirements import by_id
+from groupproof.protocol.vocabulary import Api, Level
 
 if TYPE_CHECKING:
     from groupproof.harness.judging.oracle.replay_result import ReplayResult
@@ -41,11 +43,13 @@ Explain = Callable[[str], "ReplayResult | None"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MixedRelease:
     """A divergence that disappears with a part of another release: `ended` is the replay with the divergence, `release` is where the part comes from.
-    `requirement` says that the part is open, "" where it is not. `replay` goes on behind the divergence, by `profile`."""
+    `requirement` is what the part is about, and `level` how severe it is; it is "" where the rule that ended the replay says that.
+    `replay` goes on behind the divergence, by `profile`."""
 
     ended: ReplayResult
     release: str
     requirement: str
+    level: Level
     profile: str
     replay: ReplayResult
 
@@ -69,7 +73,9 @@ def _first(profile: str, replay: ReplayResult, explain: Explain, *, are_open: bo
     for part in _profiles(profile, replay, are_open=are_open):
         tried = explain(part.profile)
         if tried is not None and (not part.is_change or _is_borne_out(tried, replay)):
-            return MixedRelease(ended=replay, release=part.release, requirement=part.requirement, profile=part.profile, replay=tried)
+            return MixedRelease(
+                ended=replay, release=part.release, requirement=part.requirement, level=part.level, profile=part.profile, replay=tried
+            )
     return None
 
 
@@ -80,12 +86,13 @@ def _is_borne_out(tried: ReplayResult, replay: ReplayResult) -> bool:
 
 
 class _Part(NamedTuple):
-    """A profile with a part of another release, and the requirement by which the part is open, "" where it is not."""
+    """A profile with a part of another release, and the requirement that the part is about, as severe as `level`; "" for that of the broken rule."""
 
     profile: str
     release: str
     requirement: str = ""
     is_change: bool = False
+    level: Level = Level.INFO
 
 
 def _profiles(profile: str, replay: ReplayResult, *, are_open: bool) -> Iterator[_Part]:
@@ -109,6 +116,13 @@ def _profiles(profile: str, replay: ReplayResult, *, are_open: bool) -> Iterator
             yield _Part(name, other, OPEN_RELEASE_FIELDS.get(part, ""))
     if not are_open:
         yield from _changed(profile, are_open=False)
+        yield from _kept_alive(profile, replay)
+
+
+def _kept_alive(profile: str, replay: ReplayResult) -> Iterator[_Part]:
+    """Yield the profiles in which refused requests keep a session, where such requests came before."""
+    if root_of(profile) in profiles() and any(step.rule.rpartition("/")[2] in REFUSALS_OF_MEMBERS for step in replay.steps):
+        yield from (_Part(mixed(profile, part, ANOTHER), ANOTHER, HELD_TO, is_change=True, level=by_id(HELD_TO).level) for part in SIGNS_OF_LIFE)
 
 
 def _changed(profile: str, *, are_open: bool) -> Iterator[_Part]:
