@@ -43,8 +43,15 @@ class _SecondLeads(RandomChoices):
 
 
 class _LastOfEqual(RandomChoices):
-    def protocol(self, group_id: str, tied: Sequence[str]) -> str:
+    def protocol(self, group_id: str, tied: Sequence[str], possible: Sequence[str] = ()) -> str:
         return tied[-1]
+
+
+class _LastOfPossible(RandomChoices):
+    """Chooses without a vote where the members do not agree."""
+
+    def protocol(self, group_id: str, tied: Sequence[str], possible: Sequence[str] = ()) -> str:
+        return next((name for name in reversed(possible) if name not in tied), tied[-1])
 
 
 class _ResolvesAtOnce(RandomChoices):
@@ -148,6 +155,7 @@ LEGAL: Final[tuple[Variant, ...]] = (
     Variant(name="last-leads", says="Of the members that remain the one that joined last follows a leader.", choices=_LastLeads),
     Variant(name="middle-leads", says="Of the members that remain one in the middle follows a leader.", choices=_SecondLeads),
     Variant(name="last-of-equal-protocols", says="Of protocols with equal votes the last voted for is chosen.", choices=_LastOfEqual),
+    Variant(name="protocol-without-vote", says="Where members do not agree on a protocol, one that is not the most preferred is chosen (JOIN-32).", choices=_LastOfPossible),
     Variant(name="regexes-at-once", says="A heartbeat with a new regular expression is answered with the topics that it matches.", choices=_ResolvesAtOnce),
     Variant(name="own-instance-returns", says="A static member that joins again under its own member id is accepted again, as KIP-848 asks (CGS-07).",
             guards={ConsumerGuard.OWN_INSTANCE_HELD: lambda _: False}),

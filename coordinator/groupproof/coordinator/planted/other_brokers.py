@@ -42,6 +42,11 @@ def _in_order(kind: ClassicEvent, state: GroupState, *first: str) -> Change:
     return Change(kind=kind, states=(state,), rows=(*(rows[name] for name in first), *(row for name, row in rows.items() if name not in first)))
 
 
+def _same_for_the_group(event: Event) -> bool:
+    name = event.existing_group.protocol_name
+    return event.member.metadata(name) == next((protocol.metadata for protocol in event.join.protocols if protocol.name == name), None)
+
+
 def _half_of_delay(key: TimerKey, due_ms: int) -> int:
     return due_ms - _HALF_DELAY_MS if key.kind is ClassicEvent.INITIAL_DELAY_END else due_ms
 
@@ -75,6 +80,8 @@ LEGAL_CLASSIC: Final[tuple[Variant, ...]] = (
                 Change(kind=kind, states=(state,), rows=with_sign_of_life(profile().table, "refused Heartbeats and the like").cells[kind][state])
                 for kind in _MEMBERS_REQUESTS for state in LIVE
             )),
+    Variant(name="metadata-of-chosen-protocol-counts", says="A follower that joins again begins a rebalance if its metadata for the group's protocol has changed (JOIN-26).",
+            guards={Guard.METADATA_SAME: _same_for_the_group}),
     Variant(name="leaver-ends-delay", says="The initial delay ends when a member leaves and all others have joined (IDJ-02, TR-062 are advice).",
             effects={Effect.LEAVE_EACH: _then_end_delay}),
     Variant(name="shorter-initial-delay", says="The initial delay is half of what group.initial.rebalance.delay.ms says, and newcomers do not extend it.",

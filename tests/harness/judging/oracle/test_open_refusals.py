@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 from tests.harness.judging.oracle.recording import SETTINGS, Recording, bodied, changed
+from tests.power.coordinators import judgements
 
+from groupproof.harness.cases.coordinator import CASES
 from groupproof.harness.judging.oracle import findings_of
 from groupproof.harness.judging.oracle.open_refusals import OPEN_REFUSALS
 from groupproof.harness.model.verdicts import Finding, Verdict
@@ -118,3 +120,20 @@ def test_a_commit_without_a_generation_to_an_empty_classic_group_may_be_refused_
 def test_no_open_refusal_is_of_a_must() -> None:
     """CGH-29 binds the client. TR-029 is about every commit without a generation, and the open refusal about those that name somebody."""
     assert {by_id(item.requirement).level for item in OPEN_REFUSALS if item.requirement != "TR-029"} == {Level.INFO, Level.SHOULD}
+
+
+@pytest.mark.requirement("JOIN-26", "TR-112")
+@pytest.mark.parametrize(
+    ("bug", "case", "verdict"),
+    [
+        ("metadata-of-chosen-protocol-counts", "join/classic/follower-reorders-protocols", Verdict.INFORMATIONAL),
+        ("metadata-of-chosen-protocol-counts", "join/classic/follower-offers-one-more", Verdict.INFORMATIONAL),
+        ("metadata-of-chosen-protocol-counts", "join/classic/follower-rejoins-changed", Verdict.OK),
+        ("metadata-always-the-same", "join/classic/follower-rejoins-changed", Verdict.FAILED),
+        ("code/JoinGroup/Stable/metadata-changed", "join/classic/follower-reorders-protocols", Verdict.FAILED),
+    ],
+)
+def test_a_change_of_metadata_that_no_leader_would_see_may_be_left_aside(bug: str, case: str, verdict: Verdict) -> None:
+    judgement = judgements(bug, [item for item in CASES if item.id == case])[case]
+
+    assert {finding.verdict for finding in judgement.findings} - {Verdict.OK} == {verdict} - {Verdict.OK}

@@ -11,22 +11,28 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
+from groupproof.coordinator.machine.group import Group
+from groupproof.harness.judging.oracle.answer_diff import as_answered, differences
 from groupproof.harness.judging.oracle.open_answers import OpenAnswer
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
+from groupproof.protocol.rules.classic.classic_states import COMPLETING, STABLE
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState, Level
+from groupproof.protocol.wire.message_conversion import body_of
+from groupproof.protocol.wire.messages import JoinGroupRequest
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember
     from groupproof.coordinator.machine.coordinator import Arrival, Coordinator
-    from groupproof.coordinator.machine.group import Group
     from groupproof.harness.judging.oracle.exchanges import Exchange, History
     from groupproof.protocol.rules.dialect import Dialect
 
 __all__ = ["OPEN_REFUSALS", "OpenRefusal", "open_refusal"]
 
 _TAKES: Final = "Apache Kafka takes the request"
+_REBALANCES: Final = "Apache Kafka begins a rebalance"
+_SAME_FOR_THE_LEADER: Final = "and the metadata of the group's protocol has not changed"
 _MAY_REFUSE: Final = "which no KIP forbids"
 _TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
@@ -120,7 +126,12 @@ OPEN_REFUSALS: Final = (
 
 
 def open_refusal(asked: Exchange, arrival: Arrival, machine: Coordinator, history: History, now_ms: int) -> OpenAnswer | None:
-    """Return why the answer may refuse a request that Kafka accepts; None where it may not, or where Kafka would refuse the request itself."""
+    """Return why the answer may refuse a request that Kafka accepts; None where it may not, or where Kafka would refuse the request itself.
+
+    A follower that joins again with other metadata may be answered as an unchanged one, if that of the group's protocol is the same.
+    """
+    if asked.api is Api.JOIN_GROUP and asked.code == ErrorCode.NONE:
+        return _open_rejoin(asked, arrival, machine, history.group, now_ms)
     of_api = [item for item in OPEN_REFUSALS if item.api is asked.api]
     codes = _codes(asked.answer or {}) if of_api else set()
     candidates = [item for item in of_api if len(codes) == 1 and codes <= set(item.codes)]
@@ -129,6 +140,28 @@ def open_refusal(asked: Exchange, arrival: Arrival, machine: Coordinator, histor
     if found is None or machine.due_refusals(asked.message, arrival, now_ms):
         return None
     return OpenAnswer(requirement=found.requirement, level=Level.INFO, words=_MAY_REFUSE, expected=_TAKES)
+
+
+def _open_rejoin(asked: Exchange, arrival: Arrival, machine: Coordinator, group_id: str, now_ms: int) -> OpenAnswer | None:
+    """Return why a JoinGroup with other metadata begins no rebalance: a broker may leave aside the order of the protocols (KoP), or those that are not
+    the group's. MUST is that a change of what the leader assigns by is noticed (TR-112)."""
+    group, message = machine.group(group_id), asked.message
+    if not isinstance(message, JoinGroupRequest) or not isinstance(group, Group) or group.state not in (COMPLETING, STABLE):
+        return None
+    member = group.members.get(message.member_id)
+    if member is None or member.protocols == message.protocols:
+        return None
+    leads = member.member_id == group.members.leader
+    if leads and group.state is STABLE:  # a leader begins a rebalance by joining again (TR-111)
+        return None
+    metadata = {protocol.name: protocol.metadata for protocol in message.protocols}
+    if metadata.get(group.protocol_name or "") != member.metadata(group.protocol_name) or machine.due_refusals(message, arrival, now_ms):
+        return None
+    listed = group.members.listed(group.protocol_name) if leads else ()
+    expected = as_answered(asked.api, asked.version, body_of(group.join_answer(member.member_id, listed)))
+    if any(not difference.is_idle for difference in differences(expected, asked.answer or {})):
+        return None
+    return OpenAnswer(requirement="JOIN-26", level=Level.INFO, words=_SAME_FOR_THE_LEADER, expected=_REBALANCES)
 
 
 def _is_handed_out(asked: Exchange, history: History) -> bool:

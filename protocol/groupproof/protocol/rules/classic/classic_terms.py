@@ -123,9 +123,9 @@ class Guard(GuardName):
 
 VERSION_GUARDS: Final = frozenset({
     Guard.LOADING_OLD, Guard.UNVERIFIED, Guard.PENDING_WITH_INSTANCE_UNSAID, Guard.PROTOCOL_UNNAMED, Guard.VERSION_6, Guard.VERSION_9,
-    Guard.INSTANCE_RETURNS_SKIPPING, Guard.MEMBER_ID_NEEDED,
+    Guard.INSTANCE_RETURNS_SKIPPING, Guard.MEMBER_ID_NEEDED, Guard.PROTOCOL_DIFFERS,
 })  # fmt: skip
-"""The conditions on the version of the request. A row with another condition is for every version."""
+"""The conditions on the version of the request, or on fields that came with one (KIP-559). A row with another condition is for every version."""
 
 
 class Form(AnswerName):

@@ -13,7 +13,7 @@ from groupproof.protocol.rules.classic.classic_states import LIVE
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent, Effect
 
 if TYPE_CHECKING:
-    from groupproof.protocol.rules.cells import Row
+    from groupproof.protocol.rules.cells import Cell, EventKind, Row, State
     from groupproof.protocol.rules.dialect import Table
 
 __all__ = ["ANOTHER", "HELD_TO", "REFUSALS_OF_MEMBERS", "SIGNS_OF_LIFE", "with_sign_of_life"]
@@ -40,7 +40,7 @@ _RESTARTS: Final = frozenset({Effect.REFRESH_SESSION, Effect.REFRESH_SESSION_SPA
 
 def with_sign_of_life(table: Table, part: str) -> Table:
     """Return the table in which the refusals of the part restart the member's session."""
-    changed = {
+    changed: dict[EventKind, Mapping[State, Cell]] = {
         kind: {
             state: tuple(map(_restarting, cell)) if state in LIVE and any(row.name in REFUSALS_OF_MEMBERS for row in cell) else cell
             for state, cell in table.cells[kind].items()
