@@ -14,7 +14,7 @@ SHOWN_BY = {
     "simple-commits-of-nobody": ("commit/classic/simple-with-an-id", Verdict.INFORMATIONAL),
     "old-timeouts-old-heartbeats": ("phase/classic/begun-by-a-session-while-completing", Verdict.NON_STRICT),
     "generation-before-member": ("heartbeat/classic/stranger-preparing", Verdict.NON_STRICT),
-    "rebalancing-before-member": ("commit/classic/stranger-completing", Verdict.INFORMATIONAL),
+    "rebalancing-before-member": ("commit/classic/stranger-completing", Verdict.NON_STRICT),
     "refusals-keep-sessions": ("heartbeat/classic/refused-keeps-nothing", Verdict.NON_STRICT),
     "metadata-of-chosen-protocol-counts": ("join/classic/follower-offers-one-more", Verdict.INFORMATIONAL),
     "leaver-ends-delay": ("delay/classic/one-of-two-leaves", Verdict.NON_STRICT),

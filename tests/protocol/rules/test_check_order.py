@@ -15,7 +15,7 @@ from groupproof.protocol.vocabulary import Api, ErrorCode, Level
         (Api.HEARTBEAT, 22, 82, None),
         (Api.HEARTBEAT, 82, 27, ("HB-51", Level.MUST)),
         (Api.HEARTBEAT, 25, 22, ("HB-51", Level.SHOULD)),
-        (Api.HEARTBEAT, 25, 27, ("HB-51", Level.INFO)),
+        (Api.HEARTBEAT, 25, 27, ("HB-51", Level.SHOULD)),
         (Api.SYNC_GROUP, 25, 23, ("SYNC-51", Level.MUST)),
         (Api.SYNC_GROUP, 23, 25, None),
         (Api.SYNC_GROUP, 23, 27, ("SYNC-51", Level.SHOULD)),

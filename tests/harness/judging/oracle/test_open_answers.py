@@ -90,7 +90,7 @@ def both_due(label: str, code: int) -> Trace:
     ("label", "code", "verdict"),
     [
         ("beat of z", 22, Verdict.NON_STRICT),
-        ("beat of z", 27, Verdict.INFORMATIONAL),
+        ("beat of z", 27, Verdict.NON_STRICT),
         ("beat of b", 27, Verdict.INFORMATIONAL),
         ("beat of b", 25, Verdict.FAILED),
         ("beat of b", 0, Verdict.FAILED),
