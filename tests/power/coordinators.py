@@ -24,15 +24,26 @@ PROFILE = "kafka-4.1"
 TASK_STEPS_MAX = 2_000_000
 
 
-def judgements(variant: str | Variant | None, cases: Iterable[Case], *, profile: str = PROFILE, seed: int = 1) -> dict[str, Judgement]:
-    """Return what each case says to the variant, by the case's id. Raise `Stuck`, or the trouble of a case that could not be carried out."""
+def judgements(
+    variant: str | Variant | None, cases: Iterable[Case], *, profile: str = PROFILE, seed: int = 1, judged_by: str = ""
+) -> dict[str, Judgement]:
+    """Return what each case says to the variant, by the case's id. Raise `Stuck`, or the trouble of a case that could not be carried out.
+
+    The broker has the rules of `profile`, and is judged by the same ones or by those of `judged_by`.
+    """
     chosen = list(cases)
-    plays = played(variant, chosen, seed, profile)
+    plays = played(variant, chosen, seed, profile, judged_by=judged_by)
     return {case.id: judge_script_run(case, plays[case.id].trace) for case in chosen}
 
 
 def played(
-    variant: str | Variant | None, cases: Sequence[Case], seed: int = 1, profile: str = PROFILE, *, own: Mapping[str, int | str] | None = None
+    variant: str | Variant | None,
+    cases: Sequence[Case],
+    seed: int = 1,
+    profile: str = PROFILE,
+    *,
+    own: Mapping[str, int | str] | None = None,
+    judged_by: str = "",
 ) -> dict[str, Play]:
     """Carry the cases out on a variant, or on the reference as it is, with settings of its `own`; return the plays by the cases' ids. Raise as `judgements`."""
     plays: dict[str, Play] = {}
@@ -41,7 +52,7 @@ def played(
     async def main() -> None:
         async with trio.open_nursery() as nursery:
             for spec, own in cases_by_cluster(cases).items():
-                nursery.start_soon(_play_world, subject, spec, own, seed, plays)
+                nursery.start_soon(_play_world, subject, judged_by or profile, spec, own, seed, plays)
 
     with _quiet():
         run_virtually(main, seed=seed, steps_max=TASK_STEPS_MAX + 20_000 * len(cases))
@@ -52,12 +63,12 @@ def _variant(variant: str | Variant | None) -> Variant:
     return REFERENCE if variant is None else variant if isinstance(variant, Variant) else variant_named(variant)
 
 
-async def _play_world(subject: ReferenceBrokers, spec: ClusterSpec, cases: Sequence[Case], seed: int, plays: dict[str, Play]) -> None:
+async def _play_world(subject: ReferenceBrokers, profile: str, spec: ClusterSpec, cases: Sequence[Case], seed: int, plays: dict[str, Play]) -> None:
     if spec.only is not None:
-        await _play_all(BrokerStage(subject=subject, spec=spec, cluster=None, profile=subject.profile, seed=seed, token=""), cases, plays)
+        await _play_all(BrokerStage(subject=subject, spec=spec, cluster=None, profile=profile, seed=seed, token=""), cases, plays)
         return
     async with opened(subject, spec, cases) as cluster:
-        await _play_all(BrokerStage(subject=subject, spec=spec, cluster=cluster, profile=subject.profile, seed=seed, token=""), cases, plays)
+        await _play_all(BrokerStage(subject=subject, spec=spec, cluster=cluster, profile=profile, seed=seed, token=""), cases, plays)
 
 
 async def _play_all(stage: BrokerStage, cases: Sequence[Case], plays: dict[str, Play]) -> None:

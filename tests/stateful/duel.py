@@ -52,7 +52,7 @@ class _Agreed:
     def leader(self, group_id: str, candidates: Sequence[str]) -> str:
         return elect(candidates)
 
-    def protocol(self, group_id: str, tied: Sequence[str]) -> str:
+    def protocol(self, group_id: str, tied: Sequence[str], possible: Sequence[str] = ()) -> str:
         return elect(tied)
 
     def assignor(self, tied: Sequence[str], occasion: int) -> str:

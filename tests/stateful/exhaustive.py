@@ -153,7 +153,7 @@ class _FirstOfAll:
     def leader(self, group_id: str, candidates: Any) -> str:
         return str(candidates[0])
 
-    def protocol(self, group_id: str, tied: Any) -> str:
+    def protocol(self, group_id: str, tied: Any, possible: Any = ()) -> str:
         return str(tied[0])
 
     def assignor(self, tied: Sequence[str], occasion: int) -> str:

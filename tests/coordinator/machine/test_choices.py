@@ -59,7 +59,7 @@ class _Last:
     def leader(self, group_id: str, candidates: Sequence[str]) -> str:
         return candidates[-1]
 
-    def protocol(self, group_id: str, tied: Sequence[str]) -> str:
+    def protocol(self, group_id: str, tied: Sequence[str], possible: Sequence[str] = ()) -> str:
         return tied[-1]
 
     def assignor(self, tied: Sequence[str], occasion: int) -> str:

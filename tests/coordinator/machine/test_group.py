@@ -122,7 +122,7 @@ def test_how_far_a_group_has_come_names_who_has_nothing_parked() -> None:
 def test_a_protocol_is_chosen_where_several_have_most_votes_and_only_there() -> None:
     asked: list[tuple[str, ...]] = []
 
-    def last(tied: Sequence[str]) -> str:
+    def last(tied: Sequence[str], possible: Sequence[str]) -> str:
         asked.append(tuple(tied))
         return tied[-1]
 

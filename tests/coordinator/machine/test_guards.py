@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import replace
 
 import pytest
@@ -13,6 +14,7 @@ from groupproof.coordinator.machine.guards import GUARDS
 from groupproof.coordinator.machine.machine_outputs import Arrival
 from groupproof.coordinator.machine.members import Member
 from groupproof.protocol.rules import ClassicEvent, Guard
+from groupproof.protocol.rules.classic.classic_terms import VERSION_GUARDS
 from groupproof.protocol.vocabulary import GroupState
 from groupproof.protocol.wire.messages import JoinGroupRequest, JoinProtocol, OffsetDeleteRequest, SyncGroupRequest
 
@@ -214,3 +216,8 @@ def test_a_group_of_its_greatest_size_is_not_beyond_it(size_max: int, oversized:
     event.settings = replace(Settings(), group_max_size=size_max)
 
     assert _holds(Guard.OVERSIZED, event) is oversized
+
+
+def test_the_guards_of_the_version_are_those_that_read_it() -> None:
+    of_fields = {Guard.PROTOCOL_DIFFERS}  # of SyncGroup v5
+    assert {name for name, guard in GUARDS.items() if "event.version" in inspect.getsource(guard)} == VERSION_GUARDS - of_fields

@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupproof.coordinator.machine.members import Member, Members, ParkedRequest, breaks_the_reader, chosen_metadata, leading_protocols, topics_of
+from groupproof.coordinator.machine.members import (
+    Member,
+    Members,
+    ParkedRequest,
+    breaks_the_reader,
+    chosen_metadata,
+    leading_protocols,
+    possible_protocols,
+    topics_of,
+)
 from groupproof.protocol.wire.messages import JoinMember, JoinProtocol
 from groupproof.protocol.wire.subscription import Subscription, encode_subscription
 
@@ -215,3 +224,20 @@ def test_lengths_that_make_no_sense_break_the_reader(data: bytes) -> None:
 @given(st.binary(max_size=40))
 def test_any_bytes_are_judged(data: bytes) -> None:
     assert not (breaks_the_reader(data) and topics_of(data) is not None)
+
+
+@pytest.mark.requirement("JOIN-32")
+@pytest.mark.parametrize(
+    ("lists", "possible"),
+    [
+        ([("a", "b")], ["a"]),
+        ([("a", "b"), ("b", "a")], ["a", "b"]),
+        ([("a", "b", "c"), ("b", "a", "c")], ["a", "b"]),  # both members prefer a to c
+        ([("c", "a"), ("a", "b")], ["a"]),
+        ([("a", "b", "c"), ("c", "b", "a"), ("c", "b", "a")], ["a", "b", "c"]),
+    ],
+)
+def test_without_agreement_each_protocol_is_possible_that_all_support_and_none_is_preferred_to(
+    lists: list[tuple[str, ...]], possible: list[str]
+) -> None:
+    assert possible_protocols([_protocols(*names) for names in lists]) == possible

@@ -71,8 +71,11 @@ class Choices(Protocol):
         """Return the leader among `candidates`: at least one, in joining order."""
         ...
 
-    def protocol(self, group_id: str, tied: Sequence[str]) -> str:
-        """Return the protocol among those with most votes: at least one, in the order of their first votes."""
+    def protocol(self, group_id: str, tied: Sequence[str], possible: Sequence[str] = ()) -> str:
+        """Return the protocol among those with most votes: at least one, in the order of their first votes.
+
+        Without agreement any of `possible` is legal, of which Kafka chooses one that is tied (JOIN-32).
+        """
         ...
 
     def generation(self, group: JoinedGroup) -> int:
@@ -129,7 +132,7 @@ class RandomChoices:
     def leader(self, group_id: str, candidates: Sequence[str]) -> str:
         return candidates[0]
 
-    def protocol(self, group_id: str, tied: Sequence[str]) -> str:
+    def protocol(self, group_id: str, tied: Sequence[str], possible: Sequence[str] = ()) -> str:
         return tied[0]
 
     def generation(self, group: JoinedGroup) -> int:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["DueRefusal", "due_refusals"]
 
 _NO_REFUSALS: Final = (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED)
-_LEAVE_NO_TRACE: Final = frozenset({Effect.BLANK_MEMBER_ID, Effect.REJECT})
-"""Effects on the answer alone, or on the handed-out id of a member that is refused."""
+_LEAVE_NO_TRACE: Final = frozenset({Effect.BLANK_MEMBER_ID, Effect.REJECT, Effect.REFRESH_SESSION, Effect.REFRESH_SESSION_SPARING_NEWCOMERS})
+"""Effects on the answer alone, on the handed-out id of a member that is refused, or on the session of a member whom 27 reaches before 22."""
 
 
 class DueRefusal(NamedTuple):

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from groupproof.coordinator.machine.machine_outputs import GroupProgress, GroupView, MemberView
-from groupproof.coordinator.machine.members import Members, first_of, leading_protocols, topics_of
+from groupproof.coordinator.machine.members import Members, first_of, leading_protocols, possible_protocols, topics_of
 from groupproof.coordinator.machine.storage import StoredGroup, StoredMember
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.classic.classic_states import COMPLETING, DEAD, EMPTY, PREPARING, STABLE
@@ -83,11 +83,15 @@ class Group:
         """Let `choices` elect the leader."""
         self.members.elect = partial(choices.leader, self.group_id)
 
-    def next_generation(self, number: int, choose: Callable[[Sequence[str]], str] = first_of) -> None:
-        """Begin the generation of this number and choose its protocol. `choose` picks one of the protocols with the most votes."""
+    def next_generation(self, number: int, choose: Callable[[Sequence[str], Sequence[str]], str] = first_of) -> None:
+        """Begin the generation of this number and choose its protocol.
+
+        `choose` picks one of the protocols with the most votes, or of all that are possible without agreement (JOIN-32).
+        """
         self.generation = number
-        leading = leading_protocols(self.members.ballots) if self.members.by_id else []
-        self.protocol_name = choose(leading) if len(leading) > 1 else next(iter(leading), None)
+        ballots = self.members.ballots
+        possible = possible_protocols(ballots) if ballots else []
+        self.protocol_name = choose(leading_protocols(ballots), possible) if len(possible) > 1 else next(iter(possible), None)
         self.subscriptions = self.members.metadata(self.protocol_name)
         self.members.unsynced.clear()
         self.newcomer_came = False

@@ -13,10 +13,20 @@ from groupproof.protocol.wire.messages import JoinMember
 if TYPE_CHECKING:
     from groupproof.protocol.wire.messages import JoinProtocol
 
-__all__ = ["Member", "Members", "ParkedRequest", "breaks_the_reader", "chosen_metadata", "first_of", "leading_protocols", "topics_of"]
+__all__ = [
+    "Member",
+    "Members",
+    "ParkedRequest",
+    "breaks_the_reader",
+    "chosen_metadata",
+    "first_of",
+    "leading_protocols",
+    "possible_protocols",
+    "topics_of",
+]
 
 
-def first_of(names: Sequence[str]) -> str:
+def first_of(names: Sequence[str], possible: Sequence[str] = ()) -> str:
     """Make an open choice in the simplest way: the first name."""
     return names[0]
 
@@ -215,6 +225,16 @@ def leading_protocols(ballots: Iterable[tuple[JoinProtocol, ...]]) -> list[str]:
         votes[next(name for name in names if name in candidates)] += members
     most = max(votes.values())
     return [name for name, count in votes.items() if count == most]
+
+
+def possible_protocols(ballots: Iterable[tuple[JoinProtocol, ...]]) -> list[str]:
+    """Return the protocols that all ballots name, without those to which every ballot prefers the same other one.
+
+    The wiki's "Kafka Client-side Assignment Proposal" binds a coordinator only where the members agree; otherwise one "is chosen randomly".
+    """
+    lists = list(dict.fromkeys(tuple([protocol.name for protocol in ballot]) for ballot in ballots))
+    common = [name for name in lists[0] if all(name in names for names in lists)]
+    return [name for name in common if not any(all(names.index(other) < names.index(name) for names in lists) for other in common if other != name)]
 
 
 # What Kafka's coordinator reads from a subscription

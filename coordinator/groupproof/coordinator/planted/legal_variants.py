@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from groupproof.coordinator.machine.choices import JoinedGroup, RandomChoices
 from groupproof.coordinator.machine.machine_outputs import Arrival
 from groupproof.coordinator.machine.variant import ConnectionVariant, Variant
+from groupproof.coordinator.planted.other_brokers import LEGAL_CLASSIC
 from groupproof.coordinator.planted.other_targets import LEGAL_TARGETS
 from groupproof.coordinator.planted.strict_checks import STRICT_GUARDS
 from groupproof.protocol.rules.cells import Row
@@ -42,7 +43,7 @@ class _SecondLeads(RandomChoices):
 
 
 class _LastOfEqual(RandomChoices):
-    def protocol(self, group_id: str, tied: Sequence[str]) -> str:
+    def protocol(self, group_id: str, tied: Sequence[str], possible: Sequence[str] = ()) -> str:
         return tied[-1]
 
 
@@ -69,6 +70,13 @@ class _GenerationsOfMembers(RandomChoices):
 
     def generation(self, group: JoinedGroup) -> int:
         return group.generation + bool(group.members.by_id)
+
+
+class _LastOfPossible(RandomChoices):
+    """Chooses without a vote where the members do not agree."""
+
+    def protocol(self, group_id: str, tied: Sequence[str], possible: Sequence[str] = ()) -> str:
+        return next((name for name in reversed(possible) if name not in tied), tied[-1])
 
 
 class _ResolvesAtOnce(RandomChoices):
@@ -184,6 +192,7 @@ LEGAL: Final[tuple[Variant, ...]] = (
     Variant(name="generations-by-two", says="Each rebalance of a classic group counts two generations.", choices=_GenerationsByTwo),
     Variant(name="generations-from-0", says="A classic group's first generation is 0.", choices=_GenerationsFromZero),
     Variant(name="generations-of-members", says="A classic group that becomes Empty counts no generation.", choices=_GenerationsOfMembers),
+    Variant(name="protocol-without-vote", says="Where members do not agree on a protocol, one that is not the most preferred is chosen (JOIN-32).", choices=_LastOfPossible),
     Variant(name="regexes-at-once", says="A heartbeat with a new regular expression is answered with the topics that it matches.", choices=_ResolvesAtOnce),
     Variant(name="own-instance-returns", says="A static member that joins again under its own member id is accepted again, as KIP-848 asks (CGS-07).",
             guards={ConsumerGuard.OWN_INSTANCE_HELD: lambda _: False}),
@@ -221,4 +230,5 @@ LEGAL: Final[tuple[Variant, ...]] = (
     Variant(name="fewer-versions", says="ApiVersions promises no more than JoinGroup v8, SyncGroup v4 and OffsetCommit v8.",
             versions={Api.JOIN_GROUP: (0, 8), Api.SYNC_GROUP: (0, 4), Api.OFFSET_COMMIT: (2, 8)}),
     *LEGAL_TARGETS,
+    *LEGAL_CLASSIC,
 )  # fmt: skip

@@ -6,6 +6,7 @@ order; then it is as severe as that requirement. A refused request changes nothi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,16 +20,24 @@ Stages = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixedOrder:
-    """A requirement that names the order of `requests`' checks, by the error codes of each stage: codes of an earlier stage are answered first."""
+    """A requirement that names the order of `requests`' checks, by the error codes of each stage: codes of an earlier stage are answered first.
+
+    `level` is the level of this part of the order, where it is milder than the requirement.
+    """
 
     requirement: str
     requests: tuple[Api, ...]
     stages: Stages
+    level: Level | None = None
 
     def has_before(self, first: int, second: int) -> bool:
         """Return whether the order has the first code in an earlier stage than the second."""
         places = [number for code in (first, second) for number, stage in enumerate(self.stages) if code in stage]
         return len(places) == 2 and places[0] < places[1]
+
+    @property
+    def severity(self) -> Level:
+        return self.level or by_id(self.requirement).level
 
 
 JOIN, SYNC, BEAT, LEAVE = Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP
@@ -38,10 +47,26 @@ EPOCH_BEAT, DESCRIBE = Api.CONSUMER_GROUP_HEARTBEAT, Api.CONSUMER_GROUP_DESCRIBE
 _OF_GROUP: Final = (22, 23, 25, 27, 68, 69, 81, 82)
 _OF_MEMBERS: Final = (25, 81, 82, 110, 111)
 
+
+def _milder_orders(requirements: tuple[tuple[str, Api], ...]) -> Iterator[FixedOrder]:
+    """Yield the parts of an order that are no MUST: after each of the codes 22, 25 and 27 a client joins again, and learns the rest then.
+
+    After 22 it keeps a member id that nobody has, which costs one JoinGroup. After 27 instead of 25 it keeps one too, and a coordinator that forgets to remove a member answers so. Kafka up to 2.2
+    answered 27 first (`handleHeartbeat`, `handleCommitOffsets`), as KoP does. After 82 and 23 a client gives up, so that their places are a MUST.
+    """
+    for requirement, request in requirements:
+        yield FixedOrder(requirement=requirement, requests=(request,), stages=((25,), (22,)), level=Level.SHOULD)
+        yield FixedOrder(requirement=requirement, requests=(request,), stages=((23,), (27,)), level=Level.SHOULD)
+        yield FixedOrder(requirement=requirement, requests=(request,), stages=((25,), (27,)), level=Level.SHOULD)
+        yield FixedOrder(requirement=requirement, requests=(request,), stages=((22,), (27,)), level=Level.INFO)
+        yield FixedOrder(requirement=requirement, requests=(request,), stages=((15, 82), (27,)))
+
+
 FIXED_ORDERS: Final = (
-    FixedOrder(requirement="HB-51", requests=(BEAT,), stages=((15,), (82,), (25,), (22,), (27,))),
-    FixedOrder(requirement="SYNC-51", requests=(SYNC,), stages=((15,), (82,), (25,), (22,), (23,), (27,))),
-    FixedOrder(requirement="COMMIT-51", requests=(COMMIT,), stages=((15,), (82,), (25,), (22,), (27,))),
+    FixedOrder(requirement="HB-51", requests=(BEAT,), stages=((15,), (82,), (22, 25, 27))),
+    FixedOrder(requirement="SYNC-51", requests=(SYNC,), stages=((15,), (82,), (22, 25), (23,))),
+    FixedOrder(requirement="COMMIT-51", requests=(COMMIT,), stages=((15,), (82,), (22, 25, 27))),
+    *_milder_orders((("HB-51", BEAT), ("SYNC-51", SYNC), ("COMMIT-51", COMMIT))),
     FixedOrder(requirement="STATIC-10", requests=(JOIN, LEAVE), stages=((82,), (25,))),
     # A group without a name does not exist, so that a member id is neither known nor unknown in it.
     FixedOrder(requirement="JOIN-28", requests=(JOIN, SYNC, BEAT, LEAVE), stages=((24,), _OF_GROUP)),
@@ -65,7 +90,7 @@ Such a request must be refused, but no rule fixes the code (CGO-34, CGG-09, CGG-
 """
 
 
-def order_of(request: Api, first: int, second: int) -> str | None:
-    """Return the most severe requirement by which `first` is answered where both codes are due; None where the protocol leaves that open."""
-    fixed = [order.requirement for order in FIXED_ORDERS if request in order.requests and order.has_before(first, second)]
-    return min(fixed, key=lambda requirement: list(Level).index(by_id(requirement).level), default=None)
+def order_of(request: Api, first: int, second: int) -> FixedOrder | None:
+    """Return the most severe order by which `first` is answered where both codes are due; None where the protocol leaves that open."""
+    fixed = [order for order in FIXED_ORDERS if request in order.requests and order.has_before(first, second)]
+    return min(fixed, key=lambda order: list(Level).index(order.severity), default=None)

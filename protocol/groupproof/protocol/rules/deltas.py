@@ -48,6 +48,9 @@ class Delta:
 
     `appends` are the answers where the log refuses a request's record, by request and log error. With `line` the delta applies to that coordinator
     only. A change for states of another dialect is one of the cells that this dialect adds to that dialect's groups.
+
+    `part` is a name of the change, such as its KAFKA issue: another broker may have this change alone (`profiles.mixed`). `mends` is the requirement
+    that is kept since, where the change is the fix of a bug of Kafka.
     """
 
     since: Release
@@ -60,6 +63,12 @@ class Delta:
     appends: Mapping[EventKind, Mapping[int, int]] = field(default_factory=dict)
     unreachable: Mapping[tuple[EventKind, State], str] = field(default_factory=dict)
     line: CoordinatorKind | None = None
+    part: str = ""
+    mends: str = ""
+
+    def is_before(self, release: Release, line: CoordinatorKind) -> bool:
+        """Return whether a release of that coordinator has the rules from before the change."""
+        return self.since > release and self.line in (None, line)
 
 
 def gone(kind: EventKind, states: tuple[State, ...], *names: str) -> tuple[Change, ...]:

@@ -139,20 +139,29 @@ class Table:
             yield rule_name(event, state, row, self.dialect.state_prefix), row
 
 
-def newer_deltas(dialect: Dialect, release: Release, line: CoordinatorKind, more: tuple[Delta, ...] = ()) -> list[Delta]:
-    """Return the deltas after `release`, newest first: the order in which they are undone."""
+def newer_deltas(
+    dialect: Dialect, release: Release, line: CoordinatorKind, more: tuple[Delta, ...] = (), swapped: frozenset[str] = frozenset()
+) -> list[Delta]:
+    """Return the deltas after `release`, newest first: the order in which they are undone.
+
+    Those whose `part` is in `swapped` are undone where the release has the change, and are not where it lacks it.
+    """
     found = sorted((*dialect.deltas, *more), key=lambda delta: delta.since, reverse=True)
-    return [delta for delta in found if delta.since > release and delta.line in (None, line)]
+    return [delta for delta in found if delta.is_before(release, line) is not (delta.part in swapped)]
 
 
 def table_of(
-    dialect: Dialect, release: Release, line: CoordinatorKind, *, deltas: tuple[Delta, ...] = (), unreachable: Mapping[Place, str] | None = None, beside: tuple[Dialect, ...] = ()
+    dialect: Dialect, release: Release, line: CoordinatorKind, *, deltas: tuple[Delta, ...] = (), unreachable: Mapping[Place, str] | None = None, beside: tuple[Dialect, ...] = (),
+    swapped: frozenset[str] = frozenset()
 ) -> Table:  # fmt: skip
-    """Return the dialect's table in a release, with a profile's own `deltas` and `unreachable`, for brokers that also speak the dialects `beside`."""
+    """Return the dialect's table in a release, with a profile's own `deltas` and `unreachable`, for brokers that also speak the dialects `beside`.
+
+    The changes named in `swapped` are undone where the release has them, and are there where it lacks them. Raise `ValueError` where one needs another.
+    """
     cells: Cells = {event: dialect.cells.get(event, {}) for event in (*dialect.cells, *dialect.events)}
     before_group, reasons = dict(dialect.before_group), dict(dialect.unreachable)
     fields, appends = dict(dialect.fields), dict(dialect.appends)
-    for delta in newer_deltas(dialect, release, line, deltas):
+    for delta in newer_deltas(dialect, release, line, deltas, swapped):
         cells = undone(_about(delta, dialect), cells)
         before_group.update(delta.before_group)
         fields.update(delta.fields)

@@ -10,7 +10,9 @@ from typing import Final
 
 from groupproof.protocol.rules.api_versions import Range, advertised
 from groupproof.protocol.rules.cells import EventKind, Row, State
+from groupproof.protocol.rules.classic.named_changes import NAMED_CHANGES
 from groupproof.protocol.rules.classic.releases import OPTIONAL, RELEASES, line_of
+from groupproof.protocol.rules.classic.signs_of_life import ANOTHER, SIGNS_OF_LIFE, with_sign_of_life
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.mends import MENDED, mended, mends_of
 from groupproof.protocol.rules.defaults import defaults
@@ -20,7 +22,7 @@ from groupproof.protocol.rules.dialect_registry import dialect_named, dialects, 
 from groupproof.protocol.vocabulary import Api
 
 __all__ = [
-    "Profile", "UnknownProfile", "api_versions", "base_of", "default_profiles", "known_profiles", "mixed", "neighbours", "profile", "profile_of", "profiles", "relatives", "rows",
+    "Profile", "UnknownProfile", "api_versions", "base_of", "default_profiles", "known_profiles", "mixed", "neighbours", "profile", "profile_of", "profiles", "relatives", "root_of", "rows",
     "spoken_in",
 ]  # fmt: skip
 
@@ -28,6 +30,9 @@ NEWEST = "kafka-4.1"
 
 _WITH: Final = " with "
 """Stands before the part that a mixed profile has from another release."""
+
+_OF: Final = " of "
+"""Stands before the other release."""
 
 
 class UnknownProfile(ValueError):
@@ -155,8 +160,13 @@ def _resolved(name: str) -> Profile:
         return _mixed(name)
     if name not in RELEASES:
         raise UnknownProfile(f"no profile is called {name!r}; there are {', '.join(known_profiles())}")
+    return _of_release(name)
+
+
+def _of_release(name: str, swapped: frozenset[str] = frozenset()) -> Profile:
+    """Return the profile of a release of Kafka, with named changes swapped."""
     release, line, spoken = RELEASES[name], line_of(name), spoken_in(name)
-    tables = {dialect.name: table_of(dialect, release, line, beside=_others(dialect, spoken)) for dialect in spoken}
+    tables = {dialect.name: table_of(dialect, release, line, beside=_others(dialect, spoken), swapped=swapped) for dialect in spoken}
     return Profile(name=name, release=release, line=line, tables=tables, api_versions=advertised(release), defaults=defaults(release))
 
 
@@ -164,8 +174,8 @@ on_change(_resolved.cache_clear)
 
 
 def mixed(name: str, part: str, other: str) -> str:
-    """Return the name of a profile that has one part from another profile: a field of answers by its name, or a cell by its rules' name without
-    the row."""
+    """Return the name of a profile that has one part from another profile: a field of answers by its name, a cell by its rules' name without
+    the row, or a change of a delta by the delta's `part`."""
     return f"{name}{_WITH}{part} of {other}"
 
 
@@ -174,18 +184,48 @@ def base_of(name: str) -> str:
     return name.rpartition(_WITH)[0]
 
 
+def root_of(name: str) -> str:
+    """Return the profile without its parts from others, by a name from `mixed`."""
+    return name.partition(_WITH)[0]
+
+
 def _mixed(name: str) -> Profile:
     """Return a profile by its name from `mixed`; raise `UnknownProfile` for a part that one of the two does not have."""
     base, _, rest = name.rpartition(_WITH)
-    part, _, other = rest.rpartition(" of ")
-    own = _resolved(base)
+    part, _, other = rest.rpartition(_OF)
+    return _with_changes(name, base) if part in NAMED_CHANGES else replace(_with_part(_resolved(base), part, other), name=name)
+
+
+def _with_part(own: Profile, part: str, other: str) -> Profile:
+    if other == ANOTHER and part in SIGNS_OF_LIFE:
+        return replace(own, tables={**own.tables, own.table.dialect.name: with_sign_of_life(own.table, part)})
     if other == MENDED and CONSUMER.name in own.tables and part in mends_of(own.tables[CONSUMER.name]):
-        return replace(own, name=name, tables={**own.tables, CONSUMER.name: mended(own.tables[CONSUMER.name], part)})
+        return replace(own, tables={**own.tables, CONSUMER.name: mended(own.tables[CONSUMER.name], part)})
     others = _resolved(other).tables
     tables = {key: with_part(table, others[key], part) if key in others else table for key, table in own.tables.items()}
     if all(tables[key] is table for key, table in own.tables.items()):
-        raise UnknownProfile(f"{base} has no {part!r} that it could have from {other}")
-    return replace(own, name=name, tables=tables)
+        raise UnknownProfile(f"{own.name} has no {part!r} that it could have from {other}")
+    return replace(own, tables=tables)
+
+
+def _with_changes(name: str, base: str) -> Profile:
+    """Return a profile whose last part is a named change: all such parts are made first, because a change may affect many cells."""
+    root, *texts = name.split(_WITH)
+    parts = [(part, other) for part, _, other in (text.rpartition(_OF) for text in texts)]
+    swapped = frozenset(part for part, _ in parts) & NAMED_CHANGES
+    if root not in RELEASES:
+        raise UnknownProfile(f"{root} is no release of Kafka, and has no named changes")
+    made = _of_release(root, swapped)
+    for part, other in parts:
+        made = made if part in swapped else _with_part(made, part, other)
+    own = _resolved(base)
+    if all(_is_same(made.tables[key], table) for key, table in own.tables.items()):
+        raise UnknownProfile(f"{base} has all of {parts[-1][0]} that it could have")
+    return replace(made, name=name)
+
+
+def _is_same(one: Table, other: Table) -> bool:
+    return (one.cells, one.before_group, one.fields, one.appends) == (other.cells, other.before_group, other.fields, other.appends)
 
 
 def spoken_in(name: str) -> tuple[Dialect, ...]:

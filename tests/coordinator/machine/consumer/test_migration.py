@@ -141,7 +141,7 @@ def test_a_timer_that_breaks_off_is_tried_again_until_there_is_a_target(release:
 class _LastOfAll(RandomChoices):
     """Chooses the last of the protocols with most votes."""
 
-    def protocol(self, group_id: str, tied: Sequence[str]) -> str:
+    def protocol(self, group_id: str, tied: Sequence[str], possible: Sequence[str] = ()) -> str:
         return tied[-1]
 
 

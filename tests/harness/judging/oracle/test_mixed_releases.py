@@ -16,8 +16,10 @@ from groupproof.protocol.rules import profile
 from groupproof.protocol.rules.cells import Row
 from groupproof.protocol.rules.classic.classic_states import COMPLETING
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent, Guard
+from groupproof.protocol.rules.classic.named_changes import changes_beside
 from groupproof.protocol.rules.consumer.open_release_fields import OPEN_RELEASE_FIELDS
 from groupproof.protocol.rules.deltas import Change
+from groupproof.protocol.rules.profiles import mixed
 from groupproof.protocol.rules.requirements import by_id
 from groupproof.protocol.vocabulary import ErrorCode, Level
 
@@ -34,6 +36,26 @@ NO_RELEASE = Variant(name="no-release", says="No release does so.", rows=(
     )),
 ))  # fmt: skip
 SYNCING = "heartbeat/classic/completing"
+
+
+MENDED_CASES = {
+    "KAFKA-9752": "heartbeat/classic/each-its-own-session",
+    "KAFKA-9801": "static/classic/restart-while-completing",
+    "KAFKA-10134": "heartbeat/classic/completing",
+    "KAFKA-10284": "static/classic/restart-with-other-protocols-chosen",
+    "KAFKA-12890": "phase/classic/begun-by-a-sync-deadline",
+    "KAFKA-14009": "timeouts/classic/changed-in-stable",
+    "pull request 9958": "leave/classic/unknown-instance",
+}
+"""A case that shows each fix of a bug that Kafka 2.4 has."""
+
+
+def with_change(profile_name: str, *parts: str) -> str:
+    """Return the name of a profile that has named changes of other releases."""
+    found = {change.part: change.release for change in changes_beside(profile_name)}
+    for part in parts:
+        profile_name = mixed(profile_name, part, found[part])
+    return profile_name
 
 
 def judged(variant: Variant, case: str, release: str) -> Judgement:
@@ -123,6 +145,90 @@ def test_everything_that_differs_behind_a_row_of_an_older_release_is_reported() 
         "JOIN-56": Verdict.INFORMATIONAL,  # a field beside an error code
         "TR-118": Verdict.FAILED,
     }
+
+
+@pytest.mark.parametrize(("part", "case"), MENDED_CASES.items())
+def test_the_fix_of_a_bug_that_an_old_release_has_is_no_breach(part: str, case: str) -> None:
+    judgement = judgements(None, [BY_ID[case]], profile=with_change("kafka-2.4", part), judged_by="kafka-2.4")[case]
+
+    requirements = {change.part: change.mends for change in changes_beside("kafka-2.4")}
+    assert beside_ok(judgement) == [(requirements[part], Verdict.INFORMATIONAL)]
+    assert next(finding.observed for finding in judgement.findings if finding.verdict is Verdict.INFORMATIONAL).endswith(f"({part}) does.")
+
+
+def test_two_fixes_that_show_in_one_answer_only_are_no_breach() -> None:
+    case = "static/classic/restart-takes-new-timeouts"
+
+    judgement = judgements(None, [BY_ID[case]], profile=with_change("kafka-2.4", "KAFKA-10284", "KAFKA-14009"), judged_by="kafka-2.4")[case]
+
+    assert beside_ok(judgement) == [("HB-11", Verdict.INFORMATIONAL)]
+
+
+def test_a_bug_of_an_old_release_that_a_later_one_does_not_have_is_not_strict() -> None:
+    case = MENDED_CASES["KAFKA-14009"]
+
+    judgement = judgements(None, [BY_ID[case]], profile=with_change("kafka-4.1", "KAFKA-14009"), judged_by="kafka-4.1")[case]
+
+    assert {verdict for _, verdict in beside_ok(judgement)} == {Verdict.NON_STRICT}
+
+
+@pytest.mark.parametrize("release", ["kafka-2.4", "kafka-3.0", "kafka-4.1"])
+def test_new_timeouts_and_an_old_heartbeat_in_one_history_are_of_two_releases(release: str) -> None:
+    """A session ends that an earlier JoinGroup set (KAFKA-14009), in the state in which a Heartbeat is answered as up to 2.6.0 (KAFKA-10134)."""
+    case = "phase/classic/begun-by-a-session-while-completing"
+    own = OLD_HEARTBEAT if release != "kafka-2.4" else None
+
+    judgement = judgements(own, [BY_ID[case]], profile=with_change(release, "KAFKA-14009"), judged_by=release)[case]
+
+    assert judgement.verdict in (Verdict.NON_STRICT, Verdict.INFORMATIONAL)
+
+
+@pytest.mark.parametrize(
+    "case", ["leave/classic/unknown-instance", "fencing/classic/commit-of-unknown-instance", "fencing/classic/heartbeat-of-unknown-instance"]
+)
+def test_an_instance_that_nobody_has_may_be_looked_at_by_joins_alone(case: str) -> None:
+    """Up to 2.8, whose newest versions of LeaveGroup and OffsetCommit are older, and differ in nothing of this."""
+    assert beside_ok(judged(variant_named("instances-by-joins-alone"), case, "kafka-4.1")) == [("STATIC-11", Verdict.NON_STRICT)]
+
+
+@pytest.mark.parametrize(
+    ("bug", "case", "verdict"),
+    [
+        ("code/OffsetCommit/Stable/unknown-instance", "fencing/classic/commit-of-unknown-instance", Verdict.NON_STRICT),
+        ("code/JoinGroup/Stable/unknown-instance", "static/classic/unknown-instance-with-id", Verdict.FAILED),
+        ("gone/JoinGroup/Stable/unknown-instance", "static/classic/unknown-instance-with-id", Verdict.FAILED),
+    ],
+)
+def test_an_unknown_instance_is_a_must_of_join_group_and_advice_elsewhere(bug: str, case: str, verdict: Verdict) -> None:
+    assert judgements(bug, [BY_ID[case]])[case].verdict is verdict
+
+
+def test_a_row_for_one_version_is_of_the_releases_that_have_the_version() -> None:
+    """An instance that returns by JoinGroup v9 skips the assignment (KIP-814): what 3.0 answers to older versions is no answer to it."""
+    case = "static/classic/leader-restarts-v9"
+
+    judgement = judgements("gone/JoinGroup/Stable/instance-returns-skipping", [BY_ID[case]])[case]
+
+    assert beside_ok(judgement) == [("TR-115", Verdict.NON_STRICT)]
+    assert [finding.observed for finding in judgement.findings if finding.observed.endswith(" does.")] == []
+
+
+@pytest.mark.parametrize("case", ["heartbeat/classic/refused-keeps-nothing", "heartbeat/classic/refused-commit-keeps-nothing"])
+def test_a_refused_request_that_keeps_a_session_leaves_a_ghost_at_worst(case: str) -> None:
+    assert beside_ok(judged(variant_named("refusals-keep-sessions"), case, "kafka-4.1")) == [("HB-13", Verdict.NON_STRICT)]
+
+
+def test_a_valid_commit_that_keeps_no_session_fails() -> None:
+    case = "heartbeat/classic/commit-keeps-the-session"
+
+    assert judgements("without/OffsetCommit/Stable/commits/refresh-session", [BY_ID[case]])[case].verdict is Verdict.FAILED
+
+
+@pytest.mark.parametrize("bug", ["session-never-ends", "session-ends-late"])
+def test_a_session_of_another_length_than_that_of_any_release_fails(bug: str) -> None:
+    case = "heartbeat/classic/session-ends"
+
+    assert judgements(bug, [BY_ID[case]], profile="kafka-2.4")[case].verdict is Verdict.FAILED
 
 
 def test_a_row_that_no_release_has_fails() -> None:

@@ -70,3 +70,34 @@ def test_the_same_answer_is_reported_once() -> None:
         finding.observed == "JoinGroup of z (generation 1, Stable): 25 UNKNOWN_MEMBER_ID, due as well, and no KIP says which of the two comes first."
     )
     assert finding.expected == "JoinGroup of z (generation 1, Stable): 81 GROUP_MAX_SIZE_REACHED."
+
+
+def both_due(label: str, code: int) -> Trace:
+    """A stranger with an old generation, and a member with one, while the group waits for joins."""
+    recording = Recording()
+    recording.stable("a", "b")
+    recording.join("a", label="waits")
+    recording.wait(10)
+    recording.ids["z"], recording.generations["z"] = "nobody", 1
+    recording.generations["b"] = 1
+    for client in ("z", "b"):
+        recording.beat(client, label=f"beat of {client}")
+        recording.wait(10)
+    return changed(recording.end(), label, bodied(error_code=code))
+
+
+@pytest.mark.parametrize(
+    ("label", "code", "verdict"),
+    [
+        ("beat of z", 22, Verdict.NON_STRICT),
+        ("beat of z", 27, Verdict.NON_STRICT),
+        ("beat of b", 27, Verdict.INFORMATIONAL),
+        ("beat of b", 25, Verdict.FAILED),
+        ("beat of b", 0, Verdict.FAILED),
+        ("beat of z", 82, Verdict.FAILED),
+    ],
+)
+def test_which_of_the_refusals_after_which_a_client_joins_again_comes_first_is_no_must(label: str, code: int, verdict: Verdict) -> None:
+    (finding,) = findings_of(both_due(label, code), profile="kafka-4.1", settings=SETTINGS)
+
+    assert finding.verdict is verdict

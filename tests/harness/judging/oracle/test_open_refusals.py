@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 from tests.harness.judging.oracle.recording import SETTINGS, Recording, bodied, changed
+from tests.power.coordinators import judgements
 
+from groupproof.harness.cases.coordinator import CASES
 from groupproof.harness.judging.oracle import findings_of
 from groupproof.harness.judging.oracle.open_refusals import OPEN_REFUSALS
 from groupproof.harness.model.verdicts import Finding, Verdict
@@ -13,6 +15,7 @@ from groupproof.protocol.trace import Trace
 from groupproof.protocol.vocabulary import Level
 from groupproof.protocol.wire.admin_messages import ListGroupsRequest
 from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest
+from groupproof.protocol.wire.messages import CommitPartition, CommitTopic, OffsetCommitRequest
 
 PROFILE = "kafka-4.4"
 JOINS: dict[str, Any] = {"member_epoch": 0, "rebalance_timeout_ms": 10_000, "subscribed_topic_names": (), "topic_partitions": ()}
@@ -132,8 +135,45 @@ def test_groups_that_a_filter_by_a_name_that_does_not_exist_lists_are_wrong() ->
     assert finding.verdict is Verdict.FAILED
 
 
+@pytest.mark.parametrize(("member_id", "instance", "is_open"), [("c", None, True), ("", "i", True), ("", None, False)])
+@pytest.mark.parametrize("release", ["kafka-2.4", "kafka-4.1"])
+def test_a_commit_without_a_generation_to_an_empty_classic_group_may_be_refused_if_it_names_somebody(
+    release: str, member_id: str, instance: str | None, is_open: bool
+) -> None:
+    """Kafka 3.0 to 3.2 refuse it, also by OffsetCommit v9, which they do not have."""
+    recording = Recording(release)
+    topics = (CommitTopic(name="t", partitions=(CommitPartition(partition_index=0, committed_offset=1, committed_metadata=""),)),)
+    for label, version in (("to no group", 7), ("to an Empty group", 9)):
+        asked = OffsetCommitRequest(group_id="g", generation_id=-1, member_id=member_id, group_instance_id=instance, topics=topics)
+        recording.ask("c", asked, version=version, label=label)
+        recording.wait(10)
+    body = {"topics": ({"name": "t", "partitions": ({"partition_index": 0, "error_code": 25},)},)}
+
+    found = [
+        findings_of(changed(recording.end(), label, bodied(**body)), profile=release, settings=SETTINGS)[0]
+        for label in ("to no group", "to an Empty group")
+    ]
+
+    assert [finding.verdict for finding in found] == [Verdict.INFORMATIONAL if is_open else Verdict.FAILED] * 2
+
+
 def test_no_open_refusal_is_of_a_must() -> None:
-    assert {by_id(item.requirement).level for item in OPEN_REFUSALS} == {
-        Level.INFO,
-        Level.SHOULD,
-    }  # CGH-29 binds the client, CGD-22 administrators' listings
+    """CGH-29 binds the client, CGD-22 administrators' listings. TR-029 is about every commit without a generation, and the open refusal about those that name somebody."""
+    assert {by_id(item.requirement).level for item in OPEN_REFUSALS if item.requirement != "TR-029"} == {Level.INFO, Level.SHOULD}
+
+
+@pytest.mark.requirement("JOIN-26", "TR-112")
+@pytest.mark.parametrize(
+    ("bug", "case", "verdict"),
+    [
+        ("metadata-of-chosen-protocol-counts", "join/classic/follower-reorders-protocols", Verdict.INFORMATIONAL),
+        ("metadata-of-chosen-protocol-counts", "join/classic/follower-offers-one-more", Verdict.INFORMATIONAL),
+        ("metadata-of-chosen-protocol-counts", "join/classic/follower-rejoins-changed", Verdict.OK),
+        ("metadata-always-the-same", "join/classic/follower-rejoins-changed", Verdict.FAILED),
+        ("code/JoinGroup/Stable/metadata-changed", "join/classic/follower-reorders-protocols", Verdict.FAILED),
+    ],
+)
+def test_a_change_of_metadata_that_no_leader_would_see_may_be_left_aside(bug: str, case: str, verdict: Verdict) -> None:
+    judgement = judgements(bug, [item for item in CASES if item.id == case])[case]
+
+    assert {finding.verdict for finding in judgement.findings} - {Verdict.OK} == {verdict} - {Verdict.OK}

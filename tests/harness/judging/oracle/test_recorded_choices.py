@@ -4,11 +4,15 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.harness.judging.oracle.recording import Recording
+from tests.harness.judging.oracle.recording import SETTINGS, Recording, bodied, changed
+from tests.power.coordinators import judgements
 
 from groupproof.coordinator.machine.coordinator import Arrival
+from groupproof.harness.cases.coordinator import CASES
+from groupproof.harness.judging.oracle import findings_of
 from groupproof.harness.judging.oracle.exchanges import Exchange, histories
 from groupproof.harness.judging.oracle.recorded_choices import NEW_ID, RecordedChoices, is_usual
+from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest
 
@@ -199,3 +203,30 @@ def test_near_its_end_a_pause_may_be_over_or_not(now_ms: int, is_open: bool) -> 
 
     assert RecordedChoices((), second).is_over(1_000, now_ms) is ((now_ms >= 1_000) is not is_open)
     assert ways == ([("pause", now_ms, 2)] if is_open else [])
+
+
+@pytest.mark.requirement("JOIN-32")
+@pytest.mark.parametrize(
+    ("case", "variant", "verdict"),
+    [
+        ("protocol/classic/most-votes", "protocol-without-vote", Verdict.INFORMATIONAL),
+        ("protocol/classic/votes-of-the-possible", "protocol-without-vote", Verdict.INFORMATIONAL),
+        ("protocol/classic/only-common", "protocol-without-vote", Verdict.OK),
+        ("protocol/classic/only-common", "leaders-protocol", Verdict.FAILED),
+    ],
+)
+def test_a_protocol_without_most_votes_is_followed_where_the_members_do_not_agree(case: str, variant: str, verdict: Verdict) -> None:
+    judgement = judgements(variant, [item for item in CASES if item.id == case])[case]
+
+    assert {finding.verdict for finding in judgement.findings} - {Verdict.OK} == {verdict} - {Verdict.OK}
+
+
+@pytest.mark.requirement("JOIN-32")
+def test_a_protocol_to_which_all_members_prefer_the_same_other_one_is_none() -> None:
+    recording = Recording()
+    recording.stable("a", "b", protocols=("range", "roundrobin"))
+    trace = recording.end()
+    for label in ("JoinGroup a", "JoinGroup b"):
+        trace = changed(trace, label, bodied(protocol_name="roundrobin"))
+
+    assert Verdict.FAILED in {finding.verdict for finding in findings_of(trace, profile="kafka-4.1", settings=SETTINGS)}

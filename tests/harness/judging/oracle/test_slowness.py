@@ -81,7 +81,7 @@ def case_of(id: str) -> Any:
 def test_what_no_lateness_explains_is_proven_by_one_sighting() -> None:
     for bug, id in (
         ("code/Heartbeat/Stable/stranger", "heartbeat/classic/stranger-stable"),
-        ("no-initial-delay", "delay/classic/first-member-waits"),
+        ("code/JoinGroup/Stable/stranger", "join/classic/stranger-to-stable"),
     ):
         findings = judgements(bug, [case_of(id)])[id].findings
         assert {finding.proof for finding in findings if finding.verdict is Verdict.FAILED} == {Proof.SAFETY}

@@ -9,6 +9,7 @@ from groupproof.harness.cases.coordinator.static import settled, together
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script import Ref
 from groupproof.harness.model.script_builders import answered, beat, commit, describe, join, leave, sync
+from groupproof.protocol.vocabulary import Level
 
 __all__ = ["CASES"]
 
@@ -88,6 +89,7 @@ _FENCING = (
         ("STATIC-11",),
         settled("a"),
         beat("a", instance="i-other", code=25),
+        level=Level.SHOULD,
         required=False,
     ),
     case(
@@ -96,6 +98,7 @@ _FENCING = (
         ("STATIC-11",),
         settled("a"),
         sync("a", instance="i-other", code=25),
+        level=Level.SHOULD,
         required=False,
     ),
     case(
@@ -104,6 +107,7 @@ _FENCING = (
         ("STATIC-11",),
         settled("a"),
         commit("a", instance="i-other", code=25),
+        level=Level.SHOULD,
         required=False,
     ),
     case(

@@ -62,6 +62,7 @@ _UNKNOWN = tuple(
         ("STATIC-11",),
         steps,
         ask("i-other", Ref("b", "member_id"), 25),
+        level=Level.MUST if name == "join" else Level.SHOULD,
         required=False,
     )
     for state, (state_words, steps) in _STATES.items()

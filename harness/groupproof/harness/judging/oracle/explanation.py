@@ -18,7 +18,7 @@ from groupproof.harness.model.requirement_levels import MOST_SEVERE
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
 from groupproof.protocol.rules.requirements import by_id
-from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState, error_named
+from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState, Level, error_named
 from groupproof.protocol.wire.error_responses import error_of
 from groupproof.protocol.wire.messages import JoinGroupRequest
 
@@ -31,6 +31,11 @@ _HEX_ID: Final = re.compile(r"[\w.-]*\b(?:[0-9a-fA-F]{32}|0x[0-9a-f]{6,16})\b")
 _TOPIC_ENTRY: Final = "topic_partitions["
 _PENDING: Final = "PEND-05"
 """The requirement that is broken when the join phase ends too early and only pending members had not joined."""
+_OF_ONE_REQUEST: Final = {"STATIC-11": Api.JOIN_GROUP}
+"""Requirements that are about one request. Where Kafka answers other requests so too, that is advice.
+
+A member with an instance id that nobody has learns in its next JoinGroup that it is unknown. Up to 2.8 Kafka looked there only (pull request 9958).
+"""
 _SAME_ELSEWHERE: Final = {
     Api.DESCRIBE_GROUPS: frozenset({"protocol_type", "protocol_data", "member_metadata", "member_assignment"}),
     Api.LIST_GROUPS: frozenset({"protocol_type"}),
@@ -82,7 +87,7 @@ def finding_of(divergence: Divergence, replay: ReplayResult) -> Finding:
     if divergence.kind == "lost":
         return _lost(divergence)
     rule, requirement = _broken(divergence)
-    verdict = MOST_SEVERE[by_id(requirement).level]
+    verdict = MOST_SEVERE[_level(requirement, step.exchange.api)]
     return Finding(
         verdict=Verdict.NON_STRICT if verdict is Verdict.FAILED and _is_mild(divergence) else verdict,
         requirement=requirement,
@@ -92,6 +97,11 @@ def finding_of(divergence: Divergence, replay: ReplayResult) -> Finding:
         seq=step.exchange.seq,
         detail=_detail(divergence, rule),
     )
+
+
+def _level(requirement: str, api: Api) -> Level:
+    """Return how severe it is that an answer to the API breaks the requirement."""
+    return Level.SHOULD if _OF_ONE_REQUEST.get(requirement, api) is not api else by_id(requirement).level
 
 
 def _lost(divergence: Divergence) -> Finding:

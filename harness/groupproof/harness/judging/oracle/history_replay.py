@@ -7,23 +7,34 @@ first way of each branch unless `turns` say otherwise. `search` tries other ways
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, Final
 
-from groupproof.coordinator.machine.coordinator import AppliedRow, Arrival, Coordinator, Output, Reply, Settings, Transition, partition_of
+from groupproof.coordinator.machine.coordinator import AppliedRow, Coordinator, Output, Reply, Settings, Transition, partition_of
 from groupproof.harness.judging.oracle.altered_configs import heard_by
 from groupproof.harness.judging.oracle.answer_diff import Difference, as_answered, differences
 from groupproof.harness.judging.oracle.cleanup_times import last_sure_ms, leaves_a_mark, without_cleanup
 from groupproof.harness.judging.oracle.exchanges import CoordinatorMove, Exchange, History
-from groupproof.harness.judging.oracle.machine_step import ImpossibleChoice, answers_by_rule, breaks_off, followed
+from groupproof.harness.judging.oracle.machine_step import (
+    EARLY_END,
+    ImpossibleChoice,
+    answers_by_rule,
+    arrival_of,
+    breaks_off,
+    end_delay,
+    first_admission,
+    followed,
+    is_delayed,
+)  # fmt: skip
 from groupproof.harness.judging.oracle.open_answers import UNKNOWN_PARTITIONS, another_answer
 from groupproof.harness.judging.oracle.open_fields import open_fields
 from groupproof.harness.judging.oracle.open_refusals import open_refusal
 from groupproof.harness.judging.oracle.own_choices import OwnChoices
 from groupproof.harness.judging.oracle.recorded_choices import RecordedChoices
-from groupproof.harness.judging.oracle.replay_result import Branch, Divergence, ReplayResult, Step, Turns
+from groupproof.harness.judging.oracle.replay_result import Branch, Divergence, Journal, ReplayResult, Step, Turns
 from groupproof.harness.judging.oracle.tolerance import Tolerance, untimely
 from groupproof.harness.judging.oracle.topics_seen import TopicsSeen
 from groupproof.harness.judging.oracle.transient_answers import Moment, is_passing
@@ -52,18 +63,6 @@ _LOOKING: Final = (Api.CONSUMER_GROUP_HEARTBEAT, Api.JOIN_GROUP)
 _READS: Final = frozenset({Api.DESCRIBE_GROUPS, Api.CONSUMER_GROUP_DESCRIBE, Api.LIST_GROUPS, Api.OFFSET_FETCH})
 
 
-@dataclass(slots=True)
-class _Journal:
-    """The records of a replay."""
-
-    steps: dict[int, Step] = field(default_factory=dict)
-    forks: list[Branch] = field(default_factory=list)
-    transitions: list[tuple[int, Transition]] = field(default_factory=list)
-    matched: int = 0
-    created_ms: int | None = None
-    late_topics: Exchange | None = None
-
-
 class HistoryReplay:
     """Replays `history` once. With `follows_choices` the targets and epochs of consumer groups may be other than Kafka's, within the protocol."""
 
@@ -88,13 +87,14 @@ class HistoryReplay:
         self._now_ms = 0
         self._moving_ms = 0.0
         self._is_broken_off = False
-        self._journal = _Journal()
+        self._journal = Journal()
 
     def go(self) -> ReplayResult:
         divergence = None
         try:
             while self._queue:
                 self._take_up(self._next())
+            self._end_delay(None)
             self._pass_timers(int(self._history.end_ms + self._tolerance.early_ms))
             self._look(int(self._history.end_ms + self._tolerance.early_ms) + 1)
             self._check_parked(float("inf"))
@@ -161,6 +161,7 @@ class HistoryReplay:
         while self._moves and self._moves[0].done_ms <= exchange.ready_ms:
             self._move(self._moves.pop(0))
         self._hear_of_metadata(exchange)
+        self._end_delay(exchange)
         if not self._is_taken_up(exchange):
             return
         self._clean_up_until(last_sure_ms(exchange.ready_ms, self._settings, self._tolerance))
@@ -170,11 +171,9 @@ class HistoryReplay:
             self._unread += [exchange] if exchange.answer is not None else []  # an unanswered read changes nothing, processed or not
             self._look(at_ms)
             return
-        if exchange.is_stray:
-            self._ask(exchange, at_ms)
-        else:
+        if not exchange.is_stray:
             self._clean_up(exchange)
-            self._ask(exchange, at_ms)
+        self._ask(exchange, at_ms)
 
     @cached_property
     def _elsewhere(self) -> Coordinator:
@@ -233,19 +232,15 @@ class HistoryReplay:
         if refused is not None:
             self._note_beside(step, UNKNOWN_PARTITIONS, "ERR-02", as_answered(exchange.api, exchange.version, body_of(refused)))
             return
-        if (instead := open_refusal(exchange, self._arrival(exchange), machine, self._history, at_ms)) is not None:
+        if (instead := open_refusal(exchange, arrival_of(exchange, self._choices), machine, self._history, at_ms)) is not None:
             step.instead = instead
             self._note_beside(step, "open", instead.requirement, exchange.answer or {})
             return
-        self._perform(followed(machine.handle, message, self._arrival(exchange), at_ms, fires=False), at_ms, exchange)
+        self._perform(followed(machine.handle, message, arrival_of(exchange, self._choices), at_ms, fires=False), at_ms, exchange)
         if step.due_ms is None:
             step.after = machine.progress(self._history.group)
         if exchange.api not in _READS:
             self._look(at_ms)
-
-    def _arrival(self, exchange: Exchange) -> Arrival:
-        joins_at_once = self._choices.joins_at_once(exchange)
-        return Arrival(exchange.number, exchange.version, exchange.client, "/127.0.0.1", joins_at_once)
 
     def _look(self, at_ms: int) -> None:
         """Process the reads of a connection that the script did not read, in order: as soon as the answer fits, or when it has arrived.
@@ -257,7 +252,7 @@ class HistoryReplay:
 
     def _fits(self, exchange: Exchange, at_ms: int) -> bool:
         self._now_ms = max(self._now_ms, at_ms)
-        outputs = followed(self._machine.handle, exchange.message, self._arrival(exchange), self._now_ms)
+        outputs = followed(self._machine.handle, exchange.message, arrival_of(exchange, self._choices), self._now_ms)
         messages = [output.message for output in outputs if isinstance(output, Reply) and output.token == exchange.number]
         beside: list[Output] = [
             output for output in outputs if isinstance(output, Transition) or (isinstance(output, Reply) and output.message not in messages)
@@ -283,6 +278,23 @@ class HistoryReplay:
             self._now_ms = max(self._now_ms, due_ms)
             self._perform(followed(self._machine.advance, self._now_ms), self._now_ms, None)
             self._look(self._now_ms)
+
+    def _end_delay(self, exchange: Exchange | None) -> None:
+        """End the initial delay early if the broker did: it certainly did where it answered a JoinGroup before it got the request."""
+        while self._tolerance.ends_delay_early and is_delayed(self._machine.group(self._history.group)):
+            ended_ms, seq = first_admission(step.exchange for step in self._parked.values())
+            due_ms = self._machine.next_deadline_ms() or 0
+            is_sure = ended_ms < math.inf and (exchange is None or seq < exchange.request.seq)
+            if is_sure and due_ms <= ended_ms + self._tolerance.early_ms:
+                self._pass_timers(due_ms)
+                continue
+            if not is_sure and exchange is not None and (ended_ms < due_ms or not self._parked):
+                is_sure, ended_ms = self._way("delay", exchange.number, 2) == 1, exchange.ready_ms
+            if is_sure:
+                self._now_ms = max(self._now_ms, int(ended_ms))
+                self._choices.deviations.append(replace(EARLY_END, seq=seq))
+                self._perform(followed(end_delay, self._machine, self._history.group, self._now_ms), self._now_ms, None)
+            return
 
     def _move(self, moved: CoordinatorMove) -> None:
         """Unload the group and load its stored state at once. The time that the broker needed for that extends later deadlines."""
@@ -372,7 +384,7 @@ class HistoryReplay:
         step.instead = open_fields(step, found, machine.group(self._history.group))
         if step.instead is not None:
             return True
-        due = machine.due_refusals(asked.message, self._arrival(asked), self._now_ms)
+        due = machine.due_refusals(asked.message, arrival_of(asked, self._choices), self._now_ms)
         step.instead = another_answer(step, due, self._answers.get(step.rule), partial(self._topics.completed, asked.message))
         return step.instead is not None
 

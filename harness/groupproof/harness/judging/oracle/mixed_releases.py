@@ -1,24 +1,30 @@
 """Finds coordinators that do one thing as another release does and the rest as their own. Pure.
 
-The history is replayed with a profile that has one part of the other release. A part is a cell of the table, the checks before the group, or a
-field of answers that differs by release. An answer that some release's rules give in the same state is NON_STRICT at worst (contract,
-"Verdicts", Releases), and INFORMATIONAL where the part is open. The replay goes on behind it.
+The history is replayed with a profile that has one part of the other release. A part is a cell of the table, the checks before the group, a field
+of answers that differs by release, or a named change of a release. An answer that some release's rules give in the same state is NON_STRICT at worst
+(contract, "Verdicts", Releases). It is INFORMATIONAL where the part is open, or where a later release has it as the fix of a bug of Kafka.
+The replay goes on behind it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import product
-from typing import TYPE_CHECKING, Final
+from itertools import combinations, product
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from groupproof.protocol.rules import api_versions, profiles
 from groupproof.protocol.rules import profile as profile_named
+from groupproof.protocol.rules.cells import Row
+from groupproof.protocol.rules.classic.classic_terms import VERSION_GUARDS, Guard
+from groupproof.protocol.rules.classic.named_changes import changes_beside
+from groupproof.protocol.rules.classic.signs_of_life import ANOTHER, HELD_TO, REFUSALS_OF_MEMBERS, SIGNS_OF_LIFE
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.mends import MENDED, MENDED_ROWS, MENDS, mends_of
 from groupproof.protocol.rules.consumer.open_release_fields import OPEN_RELEASE_FIELDS
-from groupproof.protocol.rules.profiles import UnknownProfile, mixed
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.rules.profiles import UnknownProfile, mixed, root_of
+from groupproof.protocol.rules.requirements import by_id
+from groupproof.protocol.vocabulary import Api, Level
 
 if TYPE_CHECKING:
     from groupproof.harness.judging.oracle.replay_result import ReplayResult
@@ -37,11 +43,13 @@ Explain = Callable[[str], "ReplayResult | None"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MixedRelease:
     """A divergence that disappears with a part of another release: `ended` is the replay with the divergence, `release` is where the part comes from.
-    `requirement` says that the part is open, "" where it is not. `replay` goes on behind the divergence, by `profile`."""
+    `requirement` is what the part is about, and `level` how severe it is; it is "" where the rule that ended the replay says that.
+    `replay` goes on behind the divergence, by `profile`."""
 
     ended: ReplayResult
     release: str
     requirement: str
+    level: Level
     profile: str
     replay: ReplayResult
 
@@ -62,51 +70,125 @@ def mixed_releases(profile: str, replay: ReplayResult, explain: Explain, *, are_
 def _first(profile: str, replay: ReplayResult, explain: Explain, *, are_open: bool) -> MixedRelease | None:
     if replay.divergence is None or replay.divergence.kind == "lost":
         return None
-    for part, other, name in _profiles(profile, replay, are_open=are_open):
-        tried = explain(name)
-        if tried is not None:
-            return MixedRelease(ended=replay, release=other, requirement={**OPEN_RELEASE_FIELDS, **MENDS}.get(part, ""), profile=name, replay=tried)
+    for part in _profiles(profile, replay, are_open=are_open):
+        tried = explain(part.profile)
+        if tried is not None and (not part.is_change or _is_borne_out(tried, replay)):
+            return MixedRelease(
+                ended=replay, release=part.release, requirement=part.requirement, level=part.level, profile=part.profile, replay=tried
+            )
     return None
 
 
-def _profiles(profile: str, replay: ReplayResult, *, are_open: bool) -> Iterator[tuple[str, str, str]]:
-    """Yield each profile that differs in one part that may affect the divergence, with the part and its release. Equal contents of a part come once."""
+def _is_borne_out(tried: ReplayResult, replay: ReplayResult) -> bool:
+    """Return whether more than one answer agrees with a change that affects all that follows: if the next one contradicts it, it explains nothing."""
+    assert replay.divergence is not None, "a part is for a divergence"
+    return tried.divergence is None or tried.divergence.matched > replay.divergence.matched + 1
+
+
+class _Part(NamedTuple):
+    """A profile with a part of another release, and the requirement that the part is about, as severe as `level`; "" for that of the broken rule."""
+
+    profile: str
+    release: str
+    requirement: str = ""
+    is_change: bool = False
+    level: Level = Level.INFO
+
+
+def _profiles(profile: str, replay: ReplayResult, *, are_open: bool) -> Iterator[_Part]:
+    """Yield each profile that differs in one part that may affect the divergence, with the part's release and the requirement by which it is open.
+
+    Equal contents of a part come once. A named change may affect the divergence by what an earlier request left behind (KAFKA-14009).
+    """
     if are_open:
         yield from _mended(profile, replay)
+        yield from _changed(profile, are_open=True)
     contents: list[object] = []
-    parts = list(_open_parts(profile_named(profile), replay) if are_open else _parts(profile_named(profile), replay))
-    for other, part in product(_others(profile_named(profile), replay), parts):
+    own = profile_named(profile)
+    parts = list(_open_parts(own, replay) if are_open else _parts(own, replay))
+    for other, part in product(_others(own, replay), parts):
         name = mixed(profile, part, other)
-        try:
-            content = _content(profile_named(name), part)
-        except UnknownProfile:
+        if not _exists(name):
             continue
-        if (part, content) not in contents:
+        content = _content(profile_named(name), part)
+        if (part, content) not in contents and (_speaks(other, replay) or _is_of_any_version(_content(own, part), content)):
             contents.append((part, content))
-            yield part, other, name
+            yield _Part(name, other, OPEN_RELEASE_FIELDS.get(part, ""))
+    if not are_open:
+        yield from _changed(profile, are_open=False)
+        yield from _kept_alive(profile, replay)
 
 
-def _mended(profile: str, replay: ReplayResult) -> Iterator[tuple[str, str, str]]:
+def _kept_alive(profile: str, replay: ReplayResult) -> Iterator[_Part]:
+    """Yield the profiles in which refused requests keep a session, where such requests came before."""
+    if root_of(profile) in profiles() and any(step.rule.rpartition("/")[2] in REFUSALS_OF_MEMBERS for step in replay.steps):
+        yield from (_Part(mixed(profile, part, ANOTHER), ANOTHER, HELD_TO, is_change=True, level=by_id(HELD_TO).level) for part in SIGNS_OF_LIFE)
+
+
+def _changed(profile: str, *, are_open: bool) -> Iterator[_Part]:
+    """Yield the profiles with a named change: of a later release, which is open where it fixes a bug of Kafka, or of an earlier one.
+
+    Two fixes may show in one answer only: with KAFKA-10284 and KAFKA-14009 a static member that returns has new timeouts.
+    """
+    root = root_of(profile)
+    oldest_release = _oldest(profile_named(root))
+    changes = [
+        change
+        for change in (changes_beside(root) if root in profiles() else ())
+        if bool(change.mends) is are_open and profile_named(change.release).release >= oldest_release
+    ]
+    pairs = (pair for pair in combinations(changes, 2) if are_open and any(change.is_of_effects for change in pair))
+    for several in (*((change,) for change in changes), *pairs):
+        name = profile
+        for change in several:
+            name = mixed(name, change.part, change.release)
+        if _exists(name):
+            last = max(several, key=lambda change: profile_named(change.release).release)
+            yield _Part(name, f"{last.release} ({' and '.join(change.part for change in several)})", last.mends, is_change=True)
+
+
+def _exists(name: str) -> bool:
+    try:
+        profile_named(name)
+    except UnknownProfile:
+        return False
+    return True
+
+
+def _mended(profile: str, replay: ReplayResult) -> Iterator[_Part]:
     """Yield the profiles without one of the bugs of their release. The rows that are a bug need members of both protocols."""
     table = profile_named(profile).tables.get(CONSUMER.name)
     asked = {step.exchange.api for step in replay.steps}
     if table is None or Api.CONSUMER_GROUP_HEARTBEAT not in asked:
         return
     mends = (mend for mend in mends_of(table) if mend not in MENDED_ROWS or Api.JOIN_GROUP in asked)
-    yield from ((mend, MENDED, mixed(profile, mend, MENDED)) for mend in mends)
+    yield from (_Part(mixed(profile, mend, MENDED), MENDED, MENDS[mend]) for mend in mends)
 
 
 def _others(own: Profile, replay: ReplayResult) -> list[str]:
-    """Return the releases that support the diverging request's version, the newest first.
+    """Return the releases that have the diverging request, in its version or in an older one, the newest first.
 
     A release before 2.4 comes only if the own one is as old (KIP-345, KIP-389, KIP-394).
     """
     assert replay.divergence is not None, "a part is for a divergence"
-    asked, oldest_release = replay.divergence.step.exchange, min(own.release, _SINCE_2_4)
-    ranges = (
-        (other, api_versions(other).get(asked.api, (0, -1))) for other in reversed(profiles()) if profile_named(other).release >= oldest_release
-    )
-    return [other for other, (oldest, newest) in ranges if oldest <= asked.version <= newest]
+    api, oldest_release = replay.divergence.step.exchange.api, _oldest(own)
+    return [other for other in reversed(profiles()) if profile_named(other).release >= oldest_release and api in api_versions(other)]
+
+
+def _speaks(other: str, replay: ReplayResult) -> bool:
+    assert replay.divergence is not None, "a part is for a divergence"
+    oldest, newest = api_versions(other)[replay.divergence.step.exchange.api]
+    return oldest <= replay.divergence.step.exchange.version <= newest
+
+
+def _is_of_any_version(*contents: object) -> bool:
+    """Return whether the rows of both releases are for classic requests of every version: OffsetCommit v9 is as v8 where the group exists."""
+    rows = [row for content in contents if isinstance(content, list) for row in content]
+    return bool(rows) and all(isinstance(row, Row) and isinstance(row.guard, Guard) and row.guard not in VERSION_GUARDS for row in rows)
+
+
+def _oldest(own: Profile) -> tuple[int, ...]:
+    return min(own.release, _SINCE_2_4)
 
 
 def _open_parts(own: Profile, replay: ReplayResult) -> Iterator[str]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.harness.judging.oracle.answer_diff import as_answered, differences
 from groupproof.protocol.rules.check_order import BROKEN_OFF, order_of
-from groupproof.protocol.rules.requirements import by_id
 from groupproof.protocol.vocabulary import ErrorCode, Level
 from groupproof.protocol.wire.error_responses import error_of
 from groupproof.protocol.wire.message_conversion import body_of
@@ -76,5 +75,6 @@ def _by_order(step: Step, first: DueRefusal, came: DueRefusal) -> OpenAnswer | N
     order = order_of(step.exchange.api, first.code, came.code)
     if order is None:
         return OpenAnswer(requirement=came.requirement, level=Level.INFO, words=_DUE)
-    level = by_id(order).level
-    return None if level is Level.MUST else OpenAnswer(requirement=order, level=level, words=_LATER if level is Level.SHOULD else _DUE)
+    if order.severity is Level.MUST:
+        return None
+    return OpenAnswer(requirement=order.requirement, level=order.severity, words=_LATER if order.severity is Level.SHOULD else _DUE)

@@ -11,19 +11,28 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
+from groupproof.coordinator.machine.group import Group
+from groupproof.harness.judging.oracle.answer_diff import as_answered, differences
 from groupproof.harness.judging.oracle.open_answers import OpenAnswer
+from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
+from groupproof.protocol.rules.classic.classic_states import COMPLETING, STABLE
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState, Level
+from groupproof.protocol.wire.message_conversion import body_of
+from groupproof.protocol.wire.messages import JoinGroupRequest
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember
     from groupproof.coordinator.machine.coordinator import Arrival, Coordinator
     from groupproof.harness.judging.oracle.exchanges import Exchange, History
+    from groupproof.protocol.rules.dialect import Dialect
 
 __all__ = ["OPEN_REFUSALS", "OpenRefusal", "open_refusal"]
 
 _TAKES: Final = "Apache Kafka takes the request"
+_REBALANCES: Final = "Apache Kafka begins a rebalance"
+_SAME_FOR_THE_LEADER: Final = "and the metadata of the group's protocol has not changed"
 _MAY_REFUSE: Final = "which no KIP forbids"
 _STATES: Final = frozenset(state.lower() for state in (*GroupState, *ConsumerState, "NotReady"))
 """The states of all kinds of groups; NotReady is one of streams groups (KIP-1071)."""
@@ -34,20 +43,16 @@ _TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenRefusal:
-    """Requests of an API that may be refused with one of the codes. `is_for` selects them by group and request, `is_for_any` by the request alone
-    where it is about no group."""
+    """Requests of an API to groups of a dialect that may be refused with one of the codes. `is_for` selects them by group and request.
+
+    Without a dialect they are about no group.
+    """
 
     requirement: str
     api: Api
     codes: tuple[int, ...]
-    is_for: Callable[[ConsumerGroup, Any], bool] | None = None
-    is_for_any: Callable[[Any], bool] | None = None
-
-    def selects(self, group: ConsumerGroup | None, asked: Any) -> bool:
-        """Return whether the refusal may answer the request `asked`; `group` is its group, None where that is no consumer group."""
-        if self.is_for_any is not None:
-            return self.is_for_any(asked)
-        return group is not None and self.is_for is not None and self.is_for(group, asked)
+    is_for: Callable[[Any, Any], bool]
+    dialect: Dialect | None = CONSUMER
 
 
 def _joins(asked: Any) -> bool:
@@ -88,6 +93,15 @@ def _is_named_for_nothing(group: ConsumerGroup, asked: Any) -> bool:
     return group.state is ConsumerState.EMPTY and asked.generation_id < 0 and bool(asked.member_id)
 
 
+def _names_somebody_without_members(group: Group | None, asked: Any) -> bool:
+    """Return whether a commit without a generation names a member or an instance of a classic group without members.
+
+    Kafka 3.0 to 3.2 refused it: who names itself claims a membership. Releases before and after store it (`validateOffsetCommit`).
+    """
+    is_of_nobody = not asked.member_id and asked.group_instance_id is None
+    return (group is None or group.state is GroupState.EMPTY) and asked.generation_id < 0 and not is_of_nobody
+
+
 def _names_another_instance(group: ConsumerGroup, asked: Any) -> bool:
     holder = group.holder_of(asked.group_instance_id)
     return asked.group_instance_id is not None and (holder is None or holder.member_id != asked.member_id)
@@ -98,7 +112,7 @@ def _removes_consumers(group: ConsumerGroup, asked: Any) -> bool:
     return bool(named) and all(member_id in group.members and member_id not in group.classic for member_id in named)
 
 
-def _filters_by_no_such_name(asked: Any) -> bool:
+def _filters_by_no_such_name(_group: object, asked: Any) -> bool:
     """Return whether a filter of ListGroups names a state or a type that no kind of group has, in any case of letters (KAFKA-16095)."""
     states, types = ({name.strip().lower() for name in names} for names in (asked.states_filter, asked.types_filter))
     return bool(states - _STATES or types - _TYPES)
@@ -117,23 +131,52 @@ OPEN_REFUSALS: Final = (
     OpenRefusal(requirement="CGG-24", api=Api.JOIN_GROUP, codes=(_STRANGER,), is_for=_has_own_id),
     OpenRefusal(requirement="CGO-15", api=Api.OFFSET_COMMIT, codes=(_STRANGER,), is_for=_is_named_for_nothing),
     OpenRefusal(requirement="CGO-15", api=Api.TXN_OFFSET_COMMIT, codes=(_STRANGER,), is_for=_is_named_for_nothing),
+    OpenRefusal(requirement="TR-029", api=Api.OFFSET_COMMIT, codes=(_STRANGER,), is_for=_names_somebody_without_members, dialect=CLASSIC),
+    OpenRefusal(requirement="TR-029", api=Api.TXN_OFFSET_COMMIT, codes=(_STRANGER,), is_for=_names_somebody_without_members, dialect=CLASSIC),
     OpenRefusal(requirement="CGO-22", api=Api.OFFSET_COMMIT, codes=(_STRANGER, _FENCED), is_for=_names_another_instance),
     # An administrator alone sees this (Redpanda). KIP-518 and KIP-848 describe the filters for the names that exist.
-    OpenRefusal(requirement="CGD-22", api=Api.LIST_GROUPS, codes=(_INVALID,), is_for_any=_filters_by_no_such_name),
+    OpenRefusal(requirement="CGD-22", api=Api.LIST_GROUPS, codes=(_INVALID,), is_for=_filters_by_no_such_name, dialect=None),
     OpenRefusal(requirement="CGG-48", api=Api.LEAVE_GROUP, codes=(_STRANGER,), is_for=_removes_consumers),
 )
 
 
 def open_refusal(asked: Exchange, arrival: Arrival, machine: Coordinator, history: History, now_ms: int) -> OpenAnswer | None:
-    """Return why the answer may refuse a request that Kafka accepts; None where it may not, or where Kafka would refuse the request itself."""
+    """Return why the answer may refuse a request that Kafka accepts; None where it may not, or where Kafka would refuse the request itself.
+
+    A follower that joins again with other metadata may be answered as an unchanged one, if that of the group's protocol is the same.
+    """
+    if asked.api is Api.JOIN_GROUP and asked.code == ErrorCode.NONE:
+        return _open_rejoin(asked, arrival, machine, history.group, now_ms)
     of_api = [item for item in OPEN_REFUSALS if item.api is asked.api]
     codes = _codes(asked.answer or {}) if of_api else set()
     candidates = [item for item in of_api if len(codes) == 1 and codes <= set(item.codes)]
-    group = _consumer_group(machine, history.group, asked.api) if candidates else None
-    found = None if _is_handed_out(asked, history) else next((item for item in candidates if item.selects(group, asked.message)), None)
+    fitting = [item for item in candidates if not _is_handed_out(asked, history) and _is_for(item, machine, history.group, asked)]
+    found = next(iter(fitting), None)
     if found is None or machine.due_refusals(asked.message, arrival, now_ms):
         return None
     return OpenAnswer(requirement=found.requirement, level=Level.INFO, words=_MAY_REFUSE, expected=_TAKES)
+
+
+def _open_rejoin(asked: Exchange, arrival: Arrival, machine: Coordinator, group_id: str, now_ms: int) -> OpenAnswer | None:
+    """Return why a JoinGroup with other metadata begins no rebalance: a broker may leave aside the order of the protocols (KoP), or those that are not
+    the group's. MUST is that a change of what the leader assigns by is noticed (TR-112)."""
+    group, message = machine.group(group_id), asked.message
+    if not isinstance(message, JoinGroupRequest) or not isinstance(group, Group) or group.state not in (COMPLETING, STABLE):
+        return None
+    member = group.members.get(message.member_id)
+    if member is None or member.protocols == message.protocols:
+        return None
+    leads = member.member_id == group.members.leader
+    if leads and group.state is STABLE:  # a leader begins a rebalance by joining again (TR-111)
+        return None
+    metadata = {protocol.name: protocol.metadata for protocol in message.protocols}
+    if metadata.get(group.protocol_name or "") != member.metadata(group.protocol_name) or machine.due_refusals(message, arrival, now_ms):
+        return None
+    listed = group.members.listed(group.protocol_name) if leads else ()
+    expected = as_answered(asked.api, asked.version, body_of(group.join_answer(member.member_id, listed)))
+    if any(not difference.is_idle for difference in differences(expected, asked.answer or {})):
+        return None
+    return OpenAnswer(requirement="JOIN-26", level=Level.INFO, words=_SAME_FOR_THE_LEADER, expected=_REBALANCES)
 
 
 def _is_handed_out(asked: Exchange, history: History) -> bool:
@@ -147,12 +190,15 @@ def _is_handed_out(asked: Exchange, history: History) -> bool:
     return ErrorCode.MEMBER_ID_REQUIRED in codes and ErrorCode.NONE not in codes
 
 
-def _consumer_group(machine: Coordinator, group_id: str, api: Api) -> ConsumerGroup | None:
-    """Return the request's group, or the one that it would create, if it is a consumer group."""
+def _is_for(item: OpenRefusal, machine: Coordinator, group_id: str, asked: Exchange) -> bool:
+    """Return whether the item is for the request to its group, or to the group that it would create."""
+    if item.dialect is None:
+        return item.is_for(None, asked.message)
     group: Any = machine.group(group_id)
-    if group is None:
-        return ConsumerGroup(group_id=group_id) if api is _BEAT else None
-    return group if group.dialect is CONSUMER else None
+    if group is None and asked.api is _BEAT:
+        group = ConsumerGroup(group_id=group_id)
+    is_of_dialect = item.dialect is CLASSIC if group is None else group.dialect is item.dialect
+    return is_of_dialect and item.is_for(group, asked.message)
 
 
 def _codes(body: Mapping[str, Any]) -> set[int]:

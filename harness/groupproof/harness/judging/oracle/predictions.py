@@ -24,12 +24,14 @@ from groupproof.harness.judging.oracle.search import WALKS_MAX, explained, first
 from groupproof.harness.judging.oracle.slowness import Slowness, slowness_of
 from groupproof.harness.judging.oracle.tolerance import Tolerance
 from groupproof.harness.model.evidence import Evidence
+from groupproof.harness.model.requirement_levels import MOST_SEVERE
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.rules import api_versions, profiles
 from groupproof.protocol.rules import profile as profile_named
 from groupproof.protocol.rules.cells import EventKind
 from groupproof.protocol.rules.dialect import Table
 from groupproof.protocol.trace import Observation, Trace
+from groupproof.protocol.vocabulary import Level
 
 __all__ = ["TracePrediction", "findings_of", "judge_of", "predictions", "read", "transitions"]
 
@@ -226,6 +228,10 @@ def _findings(
             if is_failed and _has_topics(history) and not tolerance.late_topics_ms:
                 late = _by_releases(history, replay, profile, settings, tolerance.with_late_topics(_LATE_TOPICS_MS))
                 found, last = late if late[1].goes_beyond(last) else (found, last)
+            if is_failed and settings_of(settings, profile).group_initial_rebalance_delay_ms:
+                early = _tried(history, profile, settings, tolerance.with_early_ends(), replay)
+                if early.goes_beyond(last):
+                    found, last = _by_releases(history, early, profile, settings, tolerance.with_early_ends())
         else:
             found = [finding]
     yield from idle_findings(last)
@@ -249,7 +255,7 @@ def _by_releases(
 
     for are_open in (True, False):
         for part in mixed_releases(profile, replay, explain, are_open=are_open):
-            found.append(_of_release(part.ended, part.release, part.requirement))
+            found.append(_of_release(part.ended, part.release, part.requirement, part.level))
             profile, replay = part.profile, part.replay
         if replay.divergence is None:
             return found, replay
@@ -263,12 +269,13 @@ def _by_releases(
     return [*found, finding], replay
 
 
-def _of_release(replay: ReplayResult, release: str, requirement: str = "") -> Finding:
-    """Return the finding of a divergence that agrees with another release: INFORMATIONAL by the requirement that leaves it open, else NON_STRICT
-    at worst."""
+def _of_release(replay: ReplayResult, release: str, requirement: str = "", level: Level = Level.INFO) -> Finding:
+    """Return the finding of a divergence that agrees with another release: as severe as the `level` of the requirement that it is about, else
+    NON_STRICT at worst."""
     assert replay.divergence is not None, "there is a divergence"
     finding = finding_of(replay.divergence, replay)
-    verdict = Verdict.INFORMATIONAL if requirement or finding.verdict is Verdict.INFORMATIONAL else Verdict.NON_STRICT
+    mild = Verdict.INFORMATIONAL if finding.verdict is Verdict.INFORMATIONAL else Verdict.NON_STRICT
+    verdict = MOST_SEVERE[level] if requirement else mild
     return replace(finding, verdict=verdict, requirement=requirement or finding.requirement, observed=f"{finding.observed} As {release} does.")
 
 

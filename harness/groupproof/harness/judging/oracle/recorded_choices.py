@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.harness.judging.oracle.replay_result import Deviation
+from groupproof.protocol.vocabulary import Api, ErrorCode, Level
 from groupproof.protocol.wire.messages import JoinGroupRequest, SyncGroupRequest
 
 if TYPE_CHECKING:
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
     from groupproof.coordinator.machine.coordinator import Arrival
     from groupproof.harness.judging.oracle.exchanges import Exchange
-    from groupproof.harness.judging.oracle.replay_result import Deviation
 
 __all__ = ["NEW_ID", "PAUSE_SPREAD_MS", "RecordedChoices", "is_usual"]
 
@@ -28,6 +29,11 @@ NEW_ID: Final = "a member id never given before"
 
 PAUSE_SPREAD_MS: Final = 400
 """By how many milliseconds the broker's end of a pause may differ from the trace's."""
+
+_WITHOUT_VOTE: Final = Deviation(
+    requirement="JOIN-32", expected="Of the protocols that all members support, the one with most votes is chosen.",
+    observed="Another is chosen, and the members do not agree on one.", seq=0, level=Level.INFO,
+)  # fmt: skip
 
 _GIVING: Final = (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED)
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -102,10 +108,12 @@ class RecordedChoices:
                 return gone[0]
         return next((leader for leader in leaders if leader in candidates), None) or self._syncing(candidates) or candidates[0]
 
-    def protocol(self, group_id: str, tied: Sequence[str]) -> str:
-        """Return the tied protocol that the next generation has."""
-        chosen = next(self._values_of("protocol_name"), "")
-        return chosen if chosen in tied else tied[0]
+    def protocol(self, group_id: str, tied: Sequence[str], possible: Sequence[str] = ()) -> str:
+        """Return the tied protocol that the next generation has, or another one that is possible: the members do not agree (JOIN-32)."""
+        number, chosen = next(((number, str(answer.get("protocol_name", ""))) for number, answer in self._coming()), (0, ""))
+        if chosen in possible and chosen not in tied:
+            self.deviations.append(replace(_WITHOUT_VOTE, seq=self._exchanges[number].seq))
+        return chosen if chosen in (*tied, *possible) else tied[0]
 
     def generation(self, group: JoinedGroup) -> int:
         return group.generation + 1

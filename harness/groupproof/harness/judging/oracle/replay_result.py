@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from groupproof.harness.judging.oracle.open_answers import OpenAnswer
     from groupproof.protocol.vocabulary import Level
 
-__all__ = ["Branch", "Deviation", "Divergence", "ReplayResult", "Step", "Turns"]
+__all__ = ["Branch", "Deviation", "Divergence", "Journal", "ReplayResult", "Step", "Turns"]
 
 Turns = Mapping[tuple[str, int, int], int]
 """The way to take at a branch, by the branch's key; 0, the first way, where the key is absent."""
@@ -48,6 +48,18 @@ class Step:
     answer_requirement: str = ""
     idle: tuple[Difference, ...] = ()
     instead: OpenAnswer | None = None
+
+
+@dataclass(slots=True)
+class Journal:
+    """The records of a replay."""
+
+    steps: dict[int, Step] = field(default_factory=dict)
+    forks: list[Branch] = field(default_factory=list)
+    transitions: list[tuple[int, Transition]] = field(default_factory=list)
+    matched: int = 0
+    created_ms: int | None = None
+    late_topics: Exchange | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

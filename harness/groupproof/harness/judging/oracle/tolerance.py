@@ -23,7 +23,8 @@ class Tolerance:
     within `late_uptake_ms` before the deadline after the timer. A request that waited for `uptake_ms` or more may have been processed at either end
     of that time. A new group may be invisible for `unseen_ms`. A moved group may be refused for `loading_ms`. A replay tries the periodic cleanup,
     whose phase is unknown, if its interval is `cleanup_ms` or shorter. A group's coordinator may not know a topic for `topics_ms` after its broker
-    reports it (measured were 0.1 to 0.5 s), and for `late_topics_ms` more against the advice of CGX-16.
+    reports it (measured were 0.1 to 0.5 s), and for `late_topics_ms` more against the advice of CGX-16. With `ends_delay_early` an initial delay may end
+    early, against the advice of IDJ-02.
     """
 
     early_ms: float = 30.0
@@ -39,6 +40,7 @@ class Tolerance:
     cleanup_ms: float = 60_000.0
     topics_ms: float = 1_000.0
     late_topics_ms: float = 0.0
+    ends_delay_early: bool = False
 
     def allowance_ms(self, waited_ms: float) -> float:
         """Return how late the end of a wait may come."""
@@ -66,6 +68,10 @@ class Tolerance:
     def with_late_topics(self, ms: float) -> Tolerance:
         """Return the tolerance for a coordinator that hears of topics so much later than Kafka's."""
         return replace(self, late_topics_ms=ms)
+
+    def with_early_ends(self) -> Tolerance:
+        """Return the tolerance for a coordinator that may end an initial delay early."""
+        return replace(self, ends_delay_early=True)
 
     def with_any_cleanup(self) -> Tolerance:
         """Return the tolerance that tries the periodic cleanup at any interval."""

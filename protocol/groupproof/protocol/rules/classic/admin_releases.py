@@ -127,6 +127,8 @@ ADMIN_DELTAS: Final[tuple[Delta, ...]] = (
         since=(2, 6, 1),
         change="a returned instance is written down before it is answered (KAFKA-10284), which can fail",
         was=(Change(kind=ClassicEvent.JOIN_GROUP, states=(STABLE,), name="not-appended"),),
+        part="KAFKA-10284",
+        mends="TR-115",
     ),
     Delta(
         since=(2, 6),

@@ -10,7 +10,7 @@ from typing import Final
 
 from groupproof.protocol.rules.cells import NO_GROUP, AnswerName, EffectName, EventKind, GuardName, Row, State, rule_name, state_name
 
-__all__ = ["NO_GROUP", "REQUESTS", "ClassicEvent", "Effect", "Form", "Guard", "Row", "State", "rule_name", "state_name"]
+__all__ = ["NO_GROUP", "REQUESTS", "VERSION_GUARDS", "ClassicEvent", "Effect", "Form", "Guard", "Row", "State", "rule_name", "state_name"]
 
 
 class ClassicEvent(EventKind):
@@ -119,6 +119,13 @@ class Guard(GuardName):
     OFFSETS_REMAIN = "committed offsets, or an open transaction, remain"
     STORED_OFFSETS_REMAIN = "committed offsets remain"
     OVERSIZED = "the group has more than group.max.size members"
+
+
+VERSION_GUARDS: Final = frozenset({
+    Guard.LOADING_OLD, Guard.UNVERIFIED, Guard.PENDING_WITH_INSTANCE_UNSAID, Guard.PROTOCOL_UNNAMED, Guard.VERSION_6, Guard.VERSION_9,
+    Guard.INSTANCE_RETURNS_SKIPPING, Guard.MEMBER_ID_NEEDED, Guard.PROTOCOL_DIFFERS,
+})  # fmt: skip
+"""The conditions on the version of the request, or on fields that came with one (KIP-559). A row with another condition is for every version."""
 
 
 class Form(AnswerName):

@@ -47,7 +47,7 @@ _JAVA = Delta(
     line=CoordinatorKind.SCALA,
     change="the coordinator in Java: its order of checks, 14 to a SyncGroup while loading, 69 to OffsetCommit v9 of a missing group (KIP-848), "
     "a rebalance also when only a pending id leaves, an initial delay that newcomers extend at any generation and that ends with the last "
-    "absentee, one rebalance for all who leave together, no refreshed session by a SyncGroup in Stable, a record of a new group, a returned instance that is no newcomer",
+    "absentee, no refreshed session by a SyncGroup in Stable, a record of a new group",
     was=(
         *gone(ClassicEvent.OFFSET_COMMIT, (NO_GROUP,), "no-group"),
         Change(kind=ClassicEvent.LEFT, states=(STABLE,), name="stable", rows=(_PENDING_LEFT,), keeps=True),
@@ -60,10 +60,25 @@ _JAVA = Delta(
         *gone(ClassicEvent.INITIAL_DELAY_END, (PREPARING,), "only-absent-static"),
         Change(kind=ClassicEvent.JOIN_GROUP, states=(PREPARING,), name="group-full", rows=(_FULL,)),
     ),
-    effects={Effect.LEAVE_EACH: (Effect.LEAVE_ONE_BY_ONE,), Effect.END_NEWCOMER: ()},
     guards={Guard.NEWCOMER_AND_TIME_LEFT: Guard.NEWCOMER_AT_FIRST_AND_TIME_LEFT},
     before_group=SCALA_ORDER,
 )  # fmt: skip
+
+_LEAVES = Delta(
+    since=(4, 0),
+    line=CoordinatorKind.SCALA,
+    change="the coordinator in Java: one rebalance for all who leave together",
+    effects={Effect.LEAVE_EACH: (Effect.LEAVE_ONE_BY_ONE,)},
+    part="leaves one by one",
+)
+
+_RETURNED_NEWCOMERS = Delta(
+    since=(4, 0),
+    line=CoordinatorKind.SCALA,
+    change="the coordinator in Java: a returned instance that is no newcomer",
+    effects={Effect.END_NEWCOMER: ()},
+    part="returned newcomers",
+)
 
 _EMPTY_COMMITS = Delta(
     since=(3, 3),
@@ -100,18 +115,34 @@ _PENDING_FAILS = Row(
 
 _INSTANCES = Delta(
     since=(3, 0),
-    change="an unknown group instance id is 25 on Heartbeat, SyncGroup, OffsetCommit and LeaveGroup too, and a pending id leaves whatever instance it names, which was -1 before (pull request 9958); "
-    "a pending id that is turned away from a full group is forgotten (GroupMetadata.remove), where the phase waited for it before; a commit without a "
-    "generation to an Empty group must name nobody",
+    change="a pending id leaves whatever instance it names, which was -1 before (pull request 9958); a commit without a generation to an Empty group must name nobody",
     was=(
         *_ANY_EMPTY_COMMITS,
-        *(change for kind in (ClassicEvent.HEARTBEAT, ClassicEvent.SYNC_GROUP, ClassicEvent.OFFSET_COMMIT, ClassicEvent.LEAVE_ENTRY) for change in gone(kind, LIVE, "unknown-instance")),
         *gone(ClassicEvent.LEAVE_ENTRY, LIVE, "fenced"),
         Change(kind=ClassicEvent.LEAVE_ENTRY, states=LIVE, name="pending-leaves", rows=(_FENCED_LEAVES, _PENDING_FAILS, _PENDING_LEAVES)),
         Change(kind=ClassicEvent.LEAVE_ENTRY, states=(EMPTY,), name="pending-leaves", rows=(_PENDING_FAILS,), keeps=True),
     ),
-    effects={Effect.REJECT: (Effect.REJECT_MEMBER,)},
 )  # fmt: skip
+
+_UNKNOWN_INSTANCES = Delta(
+    since=(3, 0),
+    change="an unknown group instance id is 25 on Heartbeat, SyncGroup, OffsetCommit and LeaveGroup too (pull request 9958)",
+    was=tuple(
+        change
+        for kind in (ClassicEvent.HEARTBEAT, ClassicEvent.SYNC_GROUP, ClassicEvent.OFFSET_COMMIT, ClassicEvent.LEAVE_ENTRY)
+        for change in gone(kind, LIVE, "unknown-instance")
+    ),
+    part="pull request 9958",
+    mends="STATIC-11",
+)
+
+_PENDING_REFUSED = Delta(
+    since=(3, 0),
+    change="a pending id that is turned away from a full group is forgotten (GroupMetadata.remove), where the phase waited for it before",
+    effects={Effect.REJECT: (Effect.REJECT_MEMBER,)},
+    part="refused pending ids",
+    mends="JOIN-56",
+)
 
 _SYNC_DEADLINE = Delta(
     since=(2, 8, 1),
@@ -121,6 +152,8 @@ _SYNC_DEADLINE = Delta(
     unreachable=dict.fromkeys(
         ((ClassicEvent.SYNC_DEADLINE, COMPLETING), (ClassicEvent.SYNC_DEADLINE, STABLE)), "the wait for SyncGroup has no end of its own (SYNC-16)"
     ),
+    part="KAFKA-12890",
+    mends="SYNC-16",
 )
 
 _RETURNS = Row("instance-returns", Guard.INSTANCE_NAMED, Form.OLD_LEADER, "TR-115", effects=(Effect.REPLACE_INSTANCE,))
@@ -133,10 +166,18 @@ _SUBSCRIPTIONS = tuple(
 
 DELTAS_SINCE_2_5: Final[tuple[Delta, ...]] = (
     _JAVA,
+    _LEAVES,
+    _RETURNED_NEWCOMERS,
     Delta(
         since=(3, 3, 2),
-        change="a member that joins again gives new timeouts (KAFKA-14009); leaders by JoinGroup v4 and older can be told of static members (KAFKA-14422)",
+        change="a member that joins again gives new timeouts (KAFKA-14009)",
         effects={Effect.TAKE_TIMEOUTS: ()},
+        part="KAFKA-14009",
+        mends="HB-11",
+    ),
+    Delta(
+        since=(3, 3, 2),
+        change="leaders by JoinGroup v4 and older can be told of static members (KAFKA-14422)",
         fields={"join_lists_instances_since": 5},
     ),
     _EMPTY_COMMITS,
@@ -146,47 +187,79 @@ DELTAS_SINCE_2_5: Final[tuple[Delta, ...]] = (
         was=gone(ClassicEvent.JOIN_GROUP, (STABLE,), "instance-returns-skipping"),
     ),
     _INSTANCES,
+    _UNKNOWN_INSTANCES,
+    _PENDING_REFUSED,
     _SYNC_DEADLINE,
     Delta(
         since=(2, 8),
         change="a full group turns an instance away without forgetting whose it is (GroupMetadata.remove)",
         effects={Effect.REJECT_MEMBER: (Effect.REJECT_MEMBER, Effect.FORGET_INSTANCE)},
+        part="refused instances",
+        mends="JOIN-56",
     ),
-    Delta(since=(2, 7), change="subscriptions are read by generated code, which fails on lengths without sense (KAFKA-10497)", was=_SUBSCRIPTIONS),
+    Delta(
+        since=(2, 7),
+        change="subscriptions are read by generated code, which fails on lengths without sense (KAFKA-10497)",
+        was=_SUBSCRIPTIONS,
+        part="KAFKA-10497",
+    ),
     Delta(
         since=(2, 6, 1),
-        change="a Heartbeat in CompletingRebalance is answered 0 and refreshes the session (KAFKA-10134); a returned instance is stored, and "
-        "starts a rebalance if it changes the protocol with most votes (KAFKA-10284)",
+        change="a Heartbeat in CompletingRebalance is answered 0 and refreshes the session (KAFKA-10134)",
         was=(
             Change(kind=ClassicEvent.HEARTBEAT, states=(COMPLETING,), name="completing", rows=(
                 Row("completing", Guard.ALWAYS, ErrorCode.REBALANCE_IN_PROGRESS, "HB-52"),
             )),
+        ),
+        part="KAFKA-10134",
+        mends="TR-090",
+    ),
+    Delta(
+        since=(2, 6, 1),
+        change="a returned instance is stored, and starts a rebalance if it changes the protocol with most votes (KAFKA-10284)",
+        was=(
             Change(kind=ClassicEvent.JOIN_GROUP, states=(STABLE,), name="instance-returns", rows=(_RETURNS,)),
             *gone(ClassicEvent.JOIN_GROUP, (STABLE,), "instance-returns-changed"),
         ),
+        part="KAFKA-10284",
+        mends="TR-115",
     ),
     Delta(
         since=(2, 6),
         change="while a group prepares it is full by those who joined (KAFKA-9885)",
         guards={Guard.GROUP_IS_FULL: Guard.GROUP_IS_FULL_BY_SIZE},
+        part="KAFKA-9885",
+        mends="JOIN-56",
     ),
     Delta(
         since=(2, 5),
-        change="protocol type and name in SyncGroup v5 (KIP-559); an instance that returns in CompletingRebalance starts a rebalance (KAFKA-9801); "
-        "a newcomer's session runs from the answer to its JoinGroup, not from that to its SyncGroup, and from a Heartbeat while that is parked, "
-        "which kept it alive for good before (MemberMetadata.shouldKeepAlive; KAFKA-9752); "
-        "JoinGroup v6 can be answered with an error of the server",
+        change="an instance that returns in CompletingRebalance starts a rebalance (KAFKA-9801)",
         was=(
-            *gone(ClassicEvent.SYNC_GROUP, LIVE, "protocol-differs"),
             Change(kind=ClassicEvent.JOIN_GROUP, states=(COMPLETING,), name="instance-returns", rows=(
                 Row("instance-returns", Guard.INSTANCE_NAMED, Form.OLD_LEADER, "TR-089", effects=(Effect.REPLACE_INSTANCE,)),
             )),
-            Change(kind=ClassicEvent.JOIN_GROUP, states=(EMPTY, *LIVE), name="pending-with-instance", rows=(_UNSAID,), keeps=True),
         ),
+        part="KAFKA-9801",
+        mends="STATIC-07",
+    ),
+    Delta(
+        since=(2, 5),
+        change="a newcomer's session runs from the answer to its JoinGroup, not from that to its SyncGroup, and from a Heartbeat while that is parked, "
+        "which kept it alive for good before (MemberMetadata.shouldKeepAlive; KAFKA-9752)",
         effects={
             Effect.ANSWER_JOINS: (Effect.ANSWER_JOINS_SPARING_NEWCOMERS,),
             Effect.REFRESH_SESSION: (Effect.REFRESH_SESSION_SPARING_NEWCOMERS,),
         },
+        part="KAFKA-9752",
+        mends="NEWM-04",
+    ),
+    Delta(
+        since=(2, 5),
+        change="protocol type and name in SyncGroup v5 (KIP-559); JoinGroup v6 can be answered with an error of the server",
+        was=(
+            *gone(ClassicEvent.SYNC_GROUP, LIVE, "protocol-differs"),
+            Change(kind=ClassicEvent.JOIN_GROUP, states=(EMPTY, *LIVE), name="pending-with-instance", rows=(_UNSAID,), keeps=True),
+        ),
         fields={"join_lists_instances_since": 0},
         before_group={ClassicEvent.SYNC_GROUP: tuple(row for row in SCALA_ORDER[ClassicEvent.SYNC_GROUP] if row is not UNNAMED)},
     ),

@@ -40,21 +40,32 @@ _NEWCOMERS_TIMED = Delta(
     since=(2, 4, 1),
     change="the 5 minutes of a newcomer hold by JoinGroup v3 and older too (KAFKA-9232); its session no longer runs from the answer to its JoinGroup",
     effects={Effect.ANSWER_JOINS_SPARING_NEWCOMERS: (Effect.ANSWER_JOINS,)},
+    part="KAFKA-9232",
+    mends="NEWM-02",
 )
 
 _COMMITS_CHECK_MEMBERS = Delta(
     since=(2, 4),
-    change="OffsetCommit in CompletingRebalance checks member and generation before it answers 27 (KAFKA-8487); LeaveGroup v3 names instances (KIP-345); JoinGroup v6",
+    change="OffsetCommit in CompletingRebalance checks member and generation before it answers 27 (KAFKA-8487)",
     was=(
-        *gone(ClassicEvent.LEAVE_ENTRY, (EMPTY, *LIVE), "pending-with-instance"),
-        *gone(ClassicEvent.LEAVE_ENTRY, LIVE, "instance-removed", "fenced"),
-        *gone(ClassicEvent.JOIN_GROUP, (EMPTY, *LIVE), "pending-with-instance-unsaid"),
         Change(kind=ClassicEvent.OFFSET_COMMIT, states=(COMPLETING,), rows=(
             Row("fenced", Guard.FENCED, ErrorCode.FENCED_INSTANCE_ID, "STATIC-10"),
             Row("rebalancing", Guard.ALWAYS, REBALANCE_IN_PROGRESS, "COMMIT-04"),
         )),
     ),
+    part="KAFKA-8487",
+    mends="COMMIT-51",
 )  # fmt: skip
+
+_LEAVES_NAME_INSTANCES = Delta(
+    since=(2, 4),
+    change="LeaveGroup v3 names instances (KIP-345); JoinGroup v6",
+    was=(
+        *gone(ClassicEvent.LEAVE_ENTRY, (EMPTY, *LIVE), "pending-with-instance"),
+        *gone(ClassicEvent.LEAVE_ENTRY, LIVE, "instance-removed", "fenced"),
+        *gone(ClassicEvent.JOIN_GROUP, (EMPTY, *LIVE), "pending-with-instance-unsaid"),
+    ),
+)
 
 _STATIC = Delta(
     since=(2, 3),
@@ -99,6 +110,8 @@ _NEWCOMERS = Delta(
     change="a newcomer's first JoinGroup is parked for 5 minutes at most, and a parked JoinGroup of a removed member is answered 25 (KAFKA-7610)",
     was=gone(ClassicEvent.SESSION_END, (PREPARING,), "newcomer-waited-too-long"),
     effects={Effect.START_NEWCOMER_TIMER: (), Effect.TELL_REMOVED: ()},
+    part="KAFKA-7610",
+    mends="NEWM-02",
 )
 
 _DROP = (Effect.DROP_EVICTED,)
@@ -120,11 +133,14 @@ _EVICTED = Delta(
         Change(kind=ClassicEvent.SESSION_END, states=(STABLE,), name="session-ends", rows=_evicted_row(_DROP, PREPARING, _AWAIT), keeps=True),
     ),
     effects={Effect.END_UNJOINED_TIMERS: ()},
+    part="KAFKA-7196",
+    mends="DJOIN-19",
 )  # fmt: skip
 
 DELTAS_TO_2_4: Final[tuple[Delta, ...]] = (
     _NEWCOMERS_TIMED,
     _COMMITS_CHECK_MEMBERS,
+    _LEAVES_NAME_INSTANCES,
     _STATIC,
     _PENDING,
     _NEWCOMERS,

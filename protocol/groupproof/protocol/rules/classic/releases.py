@@ -52,4 +52,4 @@ def line_of(profile: str) -> CoordinatorKind:
 # Newest first.
 DELTAS: Final[tuple[Delta, ...]] = (*DELTAS_SINCE_2_5, *DELTAS_TO_2_4)
 
-assert all(newer.since > older.since for newer, older in pairwise(DELTAS)), "deltas are listed newest first"
+assert all(newer.since >= older.since for newer, older in pairwise(DELTAS)), "deltas are listed newest first"
