@@ -122,6 +122,7 @@ def test_everything_that_differs_behind_a_row_of_an_older_release_is_reported() 
     bounds = {**SETTINGS, "group.max.size": 1}
     recording = Recording(settings=bounds)
     recording.joined("a")
+    recording.wait(10)
     recording.beat("a", label="between join and sync")
     recording.wait(10)
     recording.sync("a", "a")
