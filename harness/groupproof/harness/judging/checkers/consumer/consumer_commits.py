@@ -31,8 +31,8 @@ _CLAIM: Final = Claim(requirement="COMMIT-27", expected="A member commits on its
 
 @dataclass(slots=True, eq=False)
 class _Commit:
-    """A commit of partitions that were not the member's when it came. `released` are those that it had released for long; `others` of them have
-    another owner.
+    """A commit when it came. `foreign` are its partitions that were not the member's. `released` are those of them that it had released for long;
+    `others` of these have another owner.
     """
 
     request: Observation
@@ -45,7 +45,7 @@ class CommitsAreOfOwned(TrackingChecker):
     """Judges the accepted commits of clients that the kit drives. Elsewhere an application may commit any offset by hand.
 
     Legal are: offsets that the kit asked for; a commit until its partition is released by a heartbeat, and a little later, while it may be on its
-    way; the repetition of such a commit, which a client sends again until it is answered (CGP-08).
+    way; the repetition of such a commit that was not accepted, which a client sends again until it is (CGP-08).
     """
 
     listens = frozenset({("request", _BEAT), ("request", _COMMIT), ("response", _COMMIT)})
@@ -55,7 +55,7 @@ class CommitsAreOfOwned(TrackingChecker):
         self._commanded: dict[str, set[TopicPartition]] = {}
         self._listed: dict[str, frozenset[TopicPartition]] = {}
         self._released_ms: dict[tuple[str, TopicPartition], float] = {}
-        self._newest: dict[tuple[str, TopicPartition], int] = {}
+        self._open: dict[tuple[str, TopicPartition], int] = {}
         self._asked: UnderWay[_Commit] = UnderWay()
         self._waiting: Waiting[_Commit] = Waiting(SLACK_MS)
 
@@ -77,7 +77,7 @@ class CommitsAreOfOwned(TrackingChecker):
         elif obs.api == _BEAT and obs.kind == "request":
             self._release(obs, client)
         elif obs.kind == "response" and (commit := self._asked.answered(obs)) is not None and not error_of(obs):
-            self._waiting.add(obs.at_ms, commit)
+            self._accept(commit, client, obs.at_ms)
         elif obs.api == _COMMIT and obs.kind == "request" and obs.member and client in self._group.driven:
             self._commit(obs, client)
         return ()
@@ -108,16 +108,22 @@ class CommitsAreOfOwned(TrackingChecker):
         for topic, number, offset in request.offsets:
             partition = (topic, number)
             if partition in own:
-                self._newest[client, partition] = offset
+                self._open[client, partition] = offset
             elif topic in self._group.topics and partition not in self._commanded.get(client, ()):
                 foreign.add(partition)
                 since_ms = self._released_ms.get((client, partition))
-                is_repeated = self._newest.get((client, partition)) == offset
+                is_repeated = self._open.get((client, partition)) == offset
                 if since_ms is not None and request.at_ms - since_ms >= IN_FLIGHT_MS and not is_repeated:
                     released.add(partition)
-        if foreign:
-            others = frozenset(partition for partition in released if self._group.other_owners(partition, client))
-            self._asked.ask(request, _Commit(request, frozenset(foreign), frozenset(released), others))
+        others = frozenset(partition for partition in released if self._group.other_owners(partition, client))
+        self._asked.ask(request, _Commit(request, frozenset(foreign), frozenset(released), others))
+
+    def _accept(self, commit: _Commit, client: str, at_ms: float) -> None:
+        for topic, number, offset in commit.request.offsets:
+            if self._open.get((client, (topic, number))) == offset:
+                del self._open[client, (topic, number)]
+        if commit.foreign:
+            self._waiting.add(at_ms, commit)
 
     def _judge(self, commit: _Commit) -> Iterator[Finding]:
         """Judge it a little later, because the answer that assigns is recorded when its bytes have left."""
