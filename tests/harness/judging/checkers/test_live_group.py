@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import msgspec
 import pytest
+from tests.epoch_traces import EpochStory
 from tests.harness.judging.checkers.fleets import PLANTED_EPOCHS
 from tests.harness.judging.checkers.stories import PLANTED, Group, busy_group, keeping
 from tests.traces import Story
@@ -55,6 +56,17 @@ def test_findings_are_counted_and_the_first_few_are_kept() -> None:
     (count,) = told_of(story.trace).members
 
     assert (count.count, len(count.examples)) == (10, EXAMPLES_MAX)
+
+
+def test_a_row_that_goes_to_two_dialects_is_blamed_once() -> None:
+    story = EpochStory()
+    for number in range(30):
+        story.at(10 * number).find(error=15)
+    story.at(2_000).settled()
+
+    (count,) = told_of([replace(obs, group="g") for obs in story.trace]).members
+
+    assert (count.count, [finding.requirement for finding in count.examples]) == (1, ["CLIENT-06"])
 
 
 def test_what_is_there_twice_counts_once() -> None:
