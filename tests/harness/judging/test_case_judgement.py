@@ -209,7 +209,7 @@ def test_a_consumer_case_is_held_to_what_its_application_reads_and_commits() -> 
     """Five faults of a KIP-848 client, each of which only a checker of every case can find."""
     story = EpochStory()
     story.kit("hello", "m0", capabilities=["classic", "consumer", "on-revoked"])
-    story.kit("command", "m0", command="subscribe", fields={"topics": ["t"], "group_protocol": "consumer"})
+    story.kit("command", "m0", command="subscribe", fields={"group": "g", "topics": ["t"], "group_protocol": "consumer"})
     story.settled()
     story.at(5_000).consume(("t", 0, 0, 5), ("t", 1, 0, 5))
     story.at(6_000).hb(1, gives=[("t", 0)])
