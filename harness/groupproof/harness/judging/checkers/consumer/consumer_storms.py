@@ -43,10 +43,10 @@ class _Beats:
 
     def says_more(self, beat: Observation) -> bool:
         """Record what a heartbeat says. Return whether it says anything that the one before did not."""
-        said = {name: _value(beat, name) for name in _FIELDS if beat.body.get(name) is not None}
+        values = {name: _value(beat, name) for name in _FIELDS if beat.body.get(name) is not None}
         epoch = beat.member_epoch or 0
-        is_new = any(self.fields.get(name) != value for name, value in said.items()) or _kind(epoch) != _kind(self.epoch)
-        self.fields.update(said)
+        is_new = any(self.fields.get(name) != value for name, value in values.items()) or _kind(epoch) != _kind(self.epoch)
+        self.fields.update(values)
         self.epoch = epoch
         return is_new
 
