@@ -143,12 +143,16 @@ def aim_of(text: str, value: float) -> Aim:
 
 
 def _checkers() -> Iterator[Measured]:
-    from tests.benchmarks.scale import measured
+    from tests.benchmarks.scale import rates
 
-    for cost in measured("rows", ((100_000, 100, 1),)):
-        for subject, seconds, cpu_s in (("one process", cost.process_s, cost.process_cpu_s), ("Spark", cost.spark_s, cost.spark_cpu_s)):
-            yield Figure(name=f"rows judged, of {cost.rows:,}", unit="1/s", values=(cost.rows / seconds,), subject=subject)
-            yield Figure(name=f"rows judged, of {cost.rows:,}, processors", unit="1/CPU s", values=(cost.rows / cpu_s,), subject=subject)
+    by_way = {(rate.form, rate.engine): rate for rate in rates()}
+    for (form, engine), rate in by_way.items():
+        yield Figure(name=f"rows judged, of {rate.rows:,} in {form}", unit="1/s", values=(rate.rows / rate.seconds,), subject=engine)
+        yield Figure(name=f"rows judged, of {rate.rows:,} in {form}, processors", unit="1/CPU s", values=(rate.rows / rate.cpu_s,), subject=engine)
+    lines, columns, spark = by_way["NDJSON", "one process"], by_way["Parquet", "one process"], by_way["Parquet", "Spark"]
+    yield Aim(name="checkers: rows of NDJSON a second in one process", values=(lines.rows / lines.seconds,), bound=250_000, is_least=True)
+    yield Aim(name="checkers: rows of Parquet a second in one process", values=(columns.rows / columns.seconds,), bound=500_000, is_least=True)
+    yield Aim(name="checkers: Spark, times as fast as one process", values=(columns.seconds / spark.seconds,), bound=1.6, is_least=True)
 
 
 def _queries() -> Iterator[Measured]:

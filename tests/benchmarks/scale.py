@@ -37,9 +37,10 @@ from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.running.simulations.parquet_runs import observed, piece_of
 from groupproof.harness.running.trace_check import CheckResult, check_files
 from groupproof.harness.simulation.settings import Simulation
-from groupproof.protocol.trace_columns import parquet_files
+from groupproof.protocol.trace import write_trace
+from groupproof.protocol.trace_columns import parquet_files, read_parquet
 
-__all__ = ["Cost", "copied", "judged", "measured", "simulated"]
+__all__ = ["Cost", "Rate", "copied", "judged", "measured", "rates", "simulated"]
 
 MASTER: Final = "local[2]"
 ROWS_A_MEMBER_S: Final = 1.6
@@ -50,6 +51,9 @@ SWEEPS: Final[dict[str, tuple[tuple[int, int, int], ...]]] = {
     "groups": tuple((30_000, 5, groups) for groups in (1, 10, 100)),
 }
 """Rows, members of a group, and groups."""
+LONG_ROWS: Final = 10_000_000
+LONG_LINES: Final = 1_000_000
+WARM_ROUNDS: Final = 2
 _RUN_MEMBERS: Final = 100
 _RUN_ROWS: Final = 100_000
 _SEEDS: Final = 10
@@ -191,6 +195,43 @@ def judged(folder: Path, check: Callable[[list[Path]], CheckResult]) -> dict[str
 def _children_s() -> float:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
+
+
+# Traces that are long enough for the reading of rows to be what costs ------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """How fast one engine judged a long trace of one form."""
+
+    form: str
+    engine: str
+    rows: int
+    seconds: float
+    cpu_s: float
+
+
+def rates(rows: int = LONG_ROWS, lines: int = LONG_LINES) -> Iterator[Rate]:
+    """Yield what judging costs: `lines` of NDJSON in one process, and `rows` of Parquet in one process and by Spark with warm workers, in turns."""
+    here = partial(check_files, catalogue=every_case, universal=UNIVERSAL)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder, file = Path(scratch, "fleet"), Path(scratch, "trace.ndjson")
+        columns = copied(
+            simulated(Path(scratch, "base"), rows=min(lines, _RUN_ROWS), members=_RUN_MEMBERS), Path(scratch), max(1, lines // _RUN_ROWS)
+        )
+        with file.open("w") as target:
+            target.writelines(f"{line}\n" for line in write_trace(read_parquet(columns)))
+        there = sum(pq.read_metadata(run).num_rows for run in written(folder, rows))
+        for _ in range(WARM_ROUNDS):
+            check_by_spark([folder], url=MASTER)
+        for form, engine, count_rows, check, jvm in (
+            ("NDJSON", "one process", pq.read_metadata(columns).num_rows, partial(here, [file]), None),
+            ("Parquet", "one process", there, partial(here, [folder]), None),
+            ("Parquet", "Spark", there, partial(check_by_spark, [folder], url=MASTER), _jvm()),
+        ):
+            seconds, cpu_s, found = _timed(check, jvm)
+            assert all(verdict == "OK" for case_id, verdict, _ in _verdicts(found) if case_id.startswith("laws/"))
+            yield Rate(form=form, engine=engine, rows=count_rows, seconds=seconds, cpu_s=cpu_s)
 
 
 # The command -----------------------------------------------------------------------------------------------------------------------

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 from tests.benchmarks import scale
-from tests.benchmarks.scale import Cost, copied, judged, measured, simulated, written
+from tests.benchmarks.scale import Cost, copied, judged, measured, rates, simulated, written
 from tests.benchmarks.scale_picture import picture
 
 from groupproof.harness.cases.catalogue import every_case
@@ -73,8 +74,23 @@ def test_a_long_trace_is_made_once_and_judged_whole(tmp_path: Path, monkeypatch:
     assert [file.stat().st_mtime_ns for file in written(tmp_path, 4_000)] == times, "it is not made again"
 
 
-@pytest.mark.soak
-@pytest.mark.java
+def spark(test: Callable[..., None]) -> Callable[..., None]:
+    """Mark a test that starts Spark."""
+    for mark in _SPARK:
+        test = mark(test)
+    return test
+
+
+_SPARK = (
+    pytest.mark.soak,
+    pytest.mark.java,
+    # py4j leaves its sockets to the garbage collector
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"),
+)
+
+
+@spark
 def test_both_engines_say_the_same_of_what_is_measured() -> None:
     pytest.importorskip("pyspark")
 
@@ -82,3 +98,15 @@ def test_both_engines_say_the_same_of_what_is_measured() -> None:
 
     assert measured_.rows >= 1_000
     assert measured_.ratio > 0
+
+
+@spark
+def test_a_long_trace_is_judged_in_each_form_and_by_each_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyspark")
+    monkeypatch.setattr(scale, "_RUN_ROWS", 500)
+    monkeypatch.setattr(scale, "_RUN_MEMBERS", 3)
+    monkeypatch.setattr(scale, "WARM_ROUNDS", 0)
+
+    found = [(rate.form, rate.engine, rate.rows >= 1_000) for rate in rates(2_000, 1_000)]
+
+    assert found == [("NDJSON", "one process", True), ("Parquet", "one process", True), ("Parquet", "Spark", True)]

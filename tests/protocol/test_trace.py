@@ -84,12 +84,42 @@ def test_blank_lines_are_no_observations() -> None:
         ('{"seq":1}', "line 2 is no observation: a trace line lacks at_ns, kind"),
         ("no json", "line 2 is no observation"),
         ('{"seq":1,"at_ns":1,"kind":"event","partitions":[["t"]]}', "line 2 is no observation"),
-        ("[1]", "line 2 is no observation"),
+        ("[1]", r"line 2 is no observation: \[1\] is no JSON object"),
+        ("null", "line 2 is no observation: null is no JSON object"),
+        ('{"seq":1,"at_ns":1,"kind":null}', "line 2 is no observation: its column kind is null, where a trace has a text"),
+        *(
+            (f'{{"seq":1,"at_ns":1,"kind":"event",{columns}}}', f"line 2 is no observation: its column {message}$")
+            for columns, message in (
+                ('"seq":"x"', 'seq is "x", where a trace has a whole number'),
+                ('"at_ns":1.5', "at_ns is 1.5, where a trace has a whole number"),
+                ('"node":true', "node is true, where a trace has a whole number or null"),
+                ('"member_epoch":"x"', 'member_epoch is "x", where a trace has a whole number or null'),
+                ('"member":5', "member is 5, where a trace has a text or null"),
+                ('"body":null', "body is null, where a trace has an object"),
+                ('"body":[1]', r"body is \[1\], where a trace has an object"),
+                ('"body":[1],"raw":"b64:eA=="', r"body is \[1\], where a trace has an object"),
+                ('"raw":"abcd"', 'raw is "abcd", where a trace has base64 after b64: or null'),
+                ('"partitions":[["t",0],["t"]]', r'partitions is \[\["t", 0\], \["t"\]\], where a trace has a list of \[topic, partition\]'),
+                ('"offsets":[["t",0,"x"]]', r'offsets is \[\["t", 0, "x"\]\], where a trace has a list of \[topic, partition, offset\]'),
+                (f'"group":["{"g" * 99}"]', r'group is \["g{57}…, where a trace has a text or null'),
+            )
+        ),
     ],
 )
 def test_a_broken_line_is_named_by_its_number(line: str, message: str) -> None:
+    first = '{"seq":0,"at_ns":0,"kind":"event"}'
     with pytest.raises(ValueError, match=message):
-        list(read_trace(['{"seq":0,"at_ns":0,"kind":"event"}', line]))
+        list(read_trace([first, line]))
+    with pytest.raises(ValueError, match=message):
+        list(read_trace_blocks([f"{first}\n{line}\n".encode()]))
+
+
+def test_values_that_only_pythons_json_reads_are_still_observations() -> None:
+    (obs,) = read_trace(
+        ['{"seq":1,"at_ns":1180591620717411303424,"kind":"event","client":"\\ud800","body":{"told":["\\ud800",NaN]},"raw":"b64:eA=="}']
+    )
+
+    assert (obs.at_ns, obs.client, obs.body["told"][0], obs.raw) == (2**70, "\ud800", "\ud800", b"x")
 
 
 def test_time_is_reported_in_milliseconds_too() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import Field, field, make_dataclass
 from typing import Any, ClassVar, Final
@@ -89,16 +90,41 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_json(cls, columns: dict[str, Any]) -> Observation:
-        """Return the observation of a JSON object; raise `ValueError` that names a missing column. Unknown columns are ignored (contract)."""
+        """Return the observation of a JSON object; raise `ValueError` that names a missing column, or one whose value has another type. Unknown columns
+        are ignored (contract)."""
+        if not isinstance(columns, dict):
+            raise ValueError(f"{_excerpt(columns)} is no JSON object")
         present = {name: columns[name] for name in _DEFAULTS.keys() & columns.keys()}
         if missing := {"seq", "at_ns", "kind"} - present.keys():
             raise ValueError(f"a trace line lacks {', '.join(sorted(missing))}")
-        present["partitions"] = tuple((t, p) for t, p in present.get("partitions", ()))
-        present["offsets"] = tuple((t, p, o) for t, p, o in present.get("offsets", ()))
         present["body"] = restored(present.get("body", {}))
         if present.get("raw") is not None:
             present["raw"] = restored(present["raw"])
-        return cls(**present)
+        try:
+            return msgspec.convert(present, cls, builtin_types=(bytes,))
+        except msgspec.ValidationError as error:
+            raise ValueError(_wrong_type(present, str(error))) from error
+
+
+_WRONG_TYPE: Final = re.compile(r"Expected `(?P<due>[^`]+)`.* at `\$\.(?P<column>\w+)")
+_DUE: Final = {"int": "a whole number", "str": "a text", "object": "an object", "bytes": "base64 after b64:", "null": "null"}
+_LISTS: Final = {"partitions": "a list of [topic, partition]", "offsets": "a list of [topic, partition, offset]"}
+_EXCERPT_MAX: Final = 60
+
+
+def _wrong_type(columns: dict[str, Any], error: str) -> str:
+    """Return which column has a value of another type, with the value, by an error of msgspec."""
+    found = _WRONG_TYPE.search(error)
+    if found is None or found["column"] not in columns:
+        return error
+    column, kinds = found["column"], found["due"].split(" | ")
+    due = _LISTS.get(column) or " or ".join(_DUE.get(kind, kind) for kind in kinds)
+    return f"its column {column} is {_excerpt(columns[column])}, where a trace has {due}"
+
+
+def _excerpt(value: Any) -> str:
+    text = json.dumps(plain(value), ensure_ascii=False, default=str)
+    return text if len(text) <= _EXCERPT_MAX else f"{text[: _EXCERPT_MAX - 1]}…"
 
 
 def _dataclass_fields() -> dict[str, Field[Any]]:

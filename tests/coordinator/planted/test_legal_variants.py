@@ -46,6 +46,18 @@ def test_member_ids_have_other_forms_and_still_differ() -> None:
         assert not any(name.startswith("client") for name in ids)
 
 
+@pytest.mark.requirement("CGD-22")
+def test_a_coordinator_that_refuses_filters_by_names_that_do_not_exist_is_failed_by_no_case() -> None:
+    cases = [case for case in CASES if case.id.startswith("list/")]
+
+    plays = played("filters-refused", cases)
+
+    verdicts = {case.id: judge_script_run(case, plays[case.id].trace).verdict for case in cases}
+    refused = {"list/classic/states-unknown", "list/classic/types-unknown", "list/consumer/by-unknown-type", "list/consumer/by-unknown-state"}
+    assert {id for id, verdict in verdicts.items() if verdict is Verdict.INFORMATIONAL} == refused
+    assert {verdict for id, verdict in verdicts.items() if id not in refused} == {Verdict.OK}
+
+
 @pytest.mark.requirement("CGX-16")
 def test_a_coordinator_that_knows_topics_late_is_failed_by_no_case() -> None:
     cases = [case for case in CASES if any(isinstance(step, GrowTopic | DeleteTopic) for step in script_of(case).steps)]

@@ -1,7 +1,8 @@
 """Brokers that do a broker no honour, on a real port: `python fake_broker.py ODDITY` prints its port and serves until killed.
 
-hangs: accepts, and never answers. closes: ends each connection at once. garbage: answers every frame with bytes that are none. dies: is the
-reference coordinator, until it has given its last answer, in the middle of whatever there is. freezes: the same, but it is not gone then.
+hangs: accepts, and never answers. closes: ends each connection at once. garbage: answers every frame with bytes that are none.
+http, ssh, tls: answers as a server of that protocol. dies: is the reference coordinator, until it has given its last answer, in the middle of
+whatever there is. freezes: the same, but it is not gone then.
 """
 
 from __future__ import annotations
@@ -29,6 +30,12 @@ ANSWERS = 200
 
 SETTINGS = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 100}
 _GARBAGE = random.Random(1).randbytes(40)
+_ANSWERS = {
+    "garbage": len(_GARBAGE).to_bytes(4, "big") + _GARBAGE,
+    "http": b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n",
+    "ssh": b"SSH-2.0-OpenSSH_9.6\r\n",
+    "tls": bytes.fromhex("15030300020246"),
+}
 
 
 @contextmanager
@@ -53,8 +60,8 @@ def _serve(oddity: str) -> None:
 def _converse(peer: socket.socket, oddity: str) -> None:
     with peer:
         while oddity != "closes" and peer.recv(65536):
-            if oddity == "garbage":
-                peer.sendall(len(_GARBAGE).to_bytes(4, "big") + _GARBAGE)
+            if oddity in _ANSWERS:
+                peer.sendall(_ANSWERS[oddity])
 
 
 async def _end(oddity: str) -> None:

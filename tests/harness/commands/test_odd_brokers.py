@@ -10,9 +10,11 @@ from tests.harness.commands.calling import Call
 from tests.harness.commands.fake_broker import fake_broker
 
 from groupproof.harness.running.runs import whole_run
-from groupproof.harness.subjects.brokers import cluster_map, running_broker
+from groupproof.harness.subjects.brokers import cluster_map, readiness, running_broker
 from groupproof.harness.subjects.networks import request_connection
 from groupproof.harness.subjects.networks.ports import kept_port
+
+NEEDS_TLS = "a port with TLS needs --properties FILE with security.protocol=SSL or SASL_SSL"
 
 
 @pytest.fixture(autouse=True)
@@ -25,20 +27,42 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("oddity", "text"),
     [
-        ("hangs", "no answer to ApiVersions within 0.2 s"),
-        ("closes", r"(the broker closed the connection|socket connection broken: .*)"),
-        ("garbage", r"ApiVersions v0 response cannot be read: .*"),
+        ("hangs", " within 0.5 s: no answer to ApiVersions within 0.2 s"),
+        ("closes", rf" within 0\.5 s: (the broker closed the connection|socket connection broken: .*); {NEEDS_TLS}"),
+        ("garbage", r" within 0\.5 s: ApiVersions v0 response cannot be read: .*"),
+        ("http", ": it looks like an HTTP server: its answer begins with 'HTTP/1.1 400 Bad'"),
+        ("ssh", ": it speaks another protocol: its answer begins with 'SSH-2.0-OpenSSH_'"),
+        ("tls", f": it answers with a TLS alert; {NEEDS_TLS}"),
     ],
 )
 def test_a_server_that_is_no_broker_is_reported_in_one_line(groupproof: Call, monkeypatch: pytest.MonkeyPatch, oddity: str, text: str) -> None:
     if oddity == "hangs":
         monkeypatch.setattr(request_connection, "ANSWER_S", 0.2)
     with fake_broker(oddity) as where:
+        called, by_profile = groupproof("certify", "coordinator", where), groupproof("certify", "coordinator", where, "--profile", "kafka-4.1")
+
+    for item in (called, by_profile):
+        assert (item.code, item.out) == (4, "")
+        _matches(item.complaint, rf"groupproof: no broker answers at {where}{text}")
+
+
+@pytest.mark.slow
+def test_a_port_that_never_answers_is_reported_once_the_time_is_over(groupproof: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readiness, "_ATTEMPT_S", 0.3)
+    with fake_broker("hangs") as where:
         called = groupproof("certify", "coordinator", where)
 
     assert called.code == 4
-    assert called.out == ""
-    _matches(called.complaint, rf"groupproof: no broker answers at {where} within 0\.5 s: {text}")
+    _matches(called.complaint, rf"groupproof: no broker answers at {where} within 0\.5 s: a connection can be made, but no request is answered")
+
+
+@pytest.mark.slow
+def test_a_tap_reports_an_upstream_that_is_no_broker(groupproof: Call) -> None:
+    with fake_broker("http") as where:
+        called = groupproof("tap", "--upstream", where)
+
+    assert called.code == 4
+    _matches(called.complaint, rf"groupproof: no broker answers at {where}: it looks like an HTTP server: its answer begins with .*")
 
 
 def test_a_port_that_refuses_is_reported_in_one_line(groupproof: Call) -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.harness.commands.calling import Call
@@ -8,6 +10,7 @@ from tests.traces import Story
 
 from groupproof.protocol.trace import write_trace
 from groupproof.protocol.trace_columns import write_parquet
+from groupproof.protocol.vocabulary import Api
 
 
 @pytest.mark.slow
@@ -43,6 +46,58 @@ def test_what_is_no_trace_is_wrong_usage(text: str | None, message: str, grouppr
 
     assert called.code == 3
     assert message in called.complaint
+
+
+@pytest.mark.parametrize("command", ["check", "explain"])
+@pytest.mark.parametrize("change", [{"body": None}, {"body": [1]}, {"seq": "x"}, {"member_epoch": "x"}])
+def test_a_column_with_a_value_of_another_type_is_wrong_usage(change: dict[str, Any], command: str, groupproof: Call, tmp_path: Path) -> None:
+    lines = list(write_trace(Story().member().trace))
+    lines[2] = json.dumps({**json.loads(lines[2]), **change})
+    (tmp_path / "seen.ndjson").write_text("\n".join(lines))
+
+    called = groupproof("trace", command, "seen.ndjson")
+
+    (column,) = change
+    assert called.code == 3
+    assert (
+        f"seen.ndjson is no trace in NDJSON: line 3 is no observation: its column {column} is {json.dumps(change[column])}, where "
+        in called.complaint
+    )
+
+
+@pytest.mark.parametrize("options", [(), ("--meters",), ("--jobs", "2")])
+def test_a_file_without_an_observation_is_wrong_usage(options: tuple[str, ...], groupproof: Call, tmp_path: Path) -> None:
+    (tmp_path / "empty.ndjson").write_text("")
+    (tmp_path / "blank.ndjson").write_text("\n\n")
+
+    called = groupproof("trace", "check", "empty.ndjson", "blank.ndjson", *options)
+
+    assert (called.code, called.out) == (3, "")
+    assert called.complaint.strip() == "groupproof: no observation in empty.ndjson, blank.ndjson"
+    assert groupproof("trace", "check", "/dev/null", *options).code == 3
+
+
+def test_observations_without_a_group_are_nothing_to_judge(groupproof: Call, tmp_path: Path) -> None:
+    (tmp_path / "seen.ndjson").write_text('{"seq":0,"at_ns":0,"kind":"event","who":"kit","body":{"name":"clock"}}\n')
+
+    called = groupproof("trace", "check", "seen.ndjson")
+
+    assert called.code == 2
+    assert called.complaint.startswith("nothing to judge in seen.ndjson: ")
+
+
+def test_a_group_that_only_stores_offsets_costs_no_other_group_its_verdict(groupproof: Call, tmp_path: Path) -> None:
+    story, alone = Story().member(), Story()
+    tool: dict[str, Any] = {"group": "standalone", "member": "", "generation": -1, "offsets": (("t", 0, 5),)}
+    story.answer(story.request(Api.OFFSET_COMMIT, "tool", connection=9, **tool))
+    alone.answer(alone.request(Api.OFFSET_COMMIT, "tool", connection=9, **tool))
+    (tmp_path / "seen.ndjson").write_text("\n".join(write_trace(story.trace)))
+    (tmp_path / "alone.ndjson").write_text("\n".join(write_trace(alone.trace)))
+
+    called, by_itself = groupproof("trace", "check", "seen.ndjson"), groupproof("trace", "check", "alone.ndjson")
+
+    assert (called.code, by_itself.code) == (0, 2)
+    assert "UNIMPLEMENTED observed/classic/standalone (1/1); goodbye NONE\n  observed  not judged: nobody asked to join" in called.out
 
 
 def test_meters_stand_beside_the_verdict(groupproof: Call, tmp_path: Path) -> None:

@@ -17,10 +17,10 @@ from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
 from groupproof.protocol.rules.classic.group_table import BEFORE_GROUP
 from groupproof.protocol.rules.classic.shared_rows import UNNAMED
 from groupproof.protocol.rules.consumer.classic_requests import LIVE
-from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEvent, ConsumerGuard
+from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEvent, ConsumerGuard, ConsumerState
 from groupproof.protocol.rules.consumer.mends import MENDS
 from groupproof.protocol.rules.deltas import Change
-from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.incoming_request import IncomingRequest
@@ -141,6 +141,15 @@ def _idle_fields(arrived: IncomingRequest, answer: Body) -> Body:
     return {**answer, "generation_id": 0, "leader": "x"} if answer["error_code"] == ErrorCode.MEMBER_ID_REQUIRED else answer
 
 
+def _refuses_filters(arrived: IncomingRequest, answer: Body) -> Body:
+    """Refuse a ListGroups whose filters name a state or a type that does not exist, as Redpanda does."""
+    if arrived.wire.api is not Api.LIST_GROUPS:
+        return answer
+    states, types = ({name.strip().lower() for name in arrived.wire.body.get(filter) or ()} for filter in ("states_filter", "types_filter"))
+    exist = states <= {state.lower() for state in (*GroupState, *ConsumerState)} and types <= {"classic", "consumer"}
+    return answer if exist else {**answer, "error_code": ErrorCode.INVALID_REQUEST.value, "groups": ()}
+
+
 _STRANGER_FIRST: Final = Row("stranger-first", ConsumerGuard.STRANGER, ErrorCode.UNKNOWN_MEMBER_ID, "CGH-45")
 
 LEGAL: Final[tuple[Variant, ...]] = (
@@ -161,6 +170,7 @@ LEGAL: Final[tuple[Variant, ...]] = (
     Variant(name="mended", says="What Kafka gets wrong by a known bug is done as KIP-848 has it.", dialect="consumer", fields=dict.fromkeys(MENDS, 1),
             guards={ConsumerGuard.DOWNGRADES_WITHOUT_TARGET: lambda _: False, ConsumerGuard.RETURNS_WITHOUT_TARGET: lambda _: False}),
     Variant(name="stricter", says="What Kafka takes though no KIP asks for it is refused: instance ids that change or do not fit, a switch of the protocol without a join.", guards=STRICT_GUARDS),
+    Variant(name="filters-refused", says="ListGroups refuses a filter by a name that does not exist (CGD-22).", line=ConnectionVariant(says=_refuses_filters)),
     Variant(name="bare-member-ids", says="Member ids do not begin with the client id.", choices=_BareIds),
     Variant(name="long-member-ids", says="Member ids are long, and have characters outside ASCII.", choices=_LongIds),
     Variant(name="lists-reversed", says="Lists of members, topics, partitions, groups and versions come in another order.", line=_every(_reversed)),

@@ -55,22 +55,37 @@ def check(files: tuple[Path, ...], *, engine: str, jobs: int | None, url: str, a
     FILEs are NDJSON or Parquet, also as Spark writes it in folders by run and group. What was seen live is judged as it is read, group by group: its
     members by the rules, and the group by the laws of groups.
 
-    1 says that a case FAILED, 2 that one is INCONCLUSIVE. Repetitions (trace-2.ndjson, …) are judged together with the first run.
+    1 says that a case FAILED, 2 that one is INCONCLUSIVE or that nothing was judged. A group that only stores offsets, because nobody asked to join, is
+    not judged. Repetitions (trace-2.ndjson, …) are judged together with the first run.
     """
-    from groupproof.harness.judging.summary.grade import CaseCount, exit_code
+    from groupproof.harness.judging.summary.grade import CaseCount, exit_code, grade_of
 
     if metered and engine == "spark":
         raise click.UsageError("--meters goes with --engine process")
     if jobs is not None and (metered or engine == "spark"):
         raise click.UsageError("--jobs goes with --engine process, and without --meters")
     results = _with_meters(files) if metered else _checked(files, engine, url, jobs or 1)
+    if not results:
+        click.echo(_nothing_in(files, engine), err=True)
     if as_json:
         click.echo(json.dumps([_row(result, metered=metered) for result in results], ensure_ascii=False, indent=1))
     else:
         for item in results:
             click.echo("\n".join(_lines(item, metered=metered)))
     counted = [CaseCount(case=result.case, verdict=result.ruling.verdict, goodbye=result.ruling.goodbye) for result in results]
-    return exit_code(counted, "PASSED" if results else "NO_VERDICT")
+    return exit_code(counted, grade_of(counted, [], "info"))
+
+
+def _nothing_in(files: tuple[Path, ...], engine: str) -> str:
+    """Return why there is no result; raise `WrongUsage` for files without any observation."""
+    from groupproof.harness.model.errors import WrongUsage
+    from groupproof.harness.running.trace_check import files_of
+    from groupproof.harness.running.trace_files import stream
+
+    names = ", ".join(map(str, files))
+    if engine == "process" and not any(True for file in files_of(files) for _ in stream(file)):
+        raise WrongUsage(f"no observation in {names}")
+    return f"nothing to judge in {names}: no observation is a request of a group's member"
 
 
 def _with_meters(files: tuple[Path, ...]) -> list[CaseResult]:

@@ -5,23 +5,36 @@ The answers are judged by the broker's settings, but may not test what the case 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from groupproof.harness.model.script import Ask, Script
 from groupproof.protocol.rules.consumer.group_configs import ASSIGNORS, BROKER_SETTINGS, GROUP_CONFIGS, MIGRATION_POLICY, SESSION_TIMEOUT
 from groupproof.protocol.rules.consumer.group_configs import MAX_SIZE as CONSUMER_MAX_SIZE
 from groupproof.protocol.rules.setting_values import as_text
+from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
 
-__all__ = ["another_course", "bounded_course", "differs_for", "throttled_course"]
+__all__ = ["UNREPORTED", "another_course", "bounded_course", "differs_for", "missing_limit", "other_values", "throttled_course"]
 
 DELAY: Final = "group.initial.rebalance.delay.ms"
 MAX_SIZE: Final = "group.max.size"
 METADATA_BYTES: Final = "offset.metadata.max.bytes"
 SESSIONS: Final = ("group.min.session.timeout.ms", "group.max.session.timeout.ms")
 
-_METADATA_DEFAULT: Final = 4_096
+UNREPORTED: Final = (*SESSIONS, MAX_SIZE, METADATA_BYTES, CONSUMER_MAX_SIZE, ASSIGNORS, MIGRATION_POLICY)
+"""The settings whose value decides an answer. A broker that the kit did not start may have any value of those that it does not report."""
+
+NO_LIMIT: Final = 2**31 - 1
+"""The largest value of a number among Kafka's settings: a bound with it is none."""
+
+_DEFAULTS: Final = {METADATA_BYTES: 4_096, SESSIONS[1]: 1_800_000}
+"""The upper bounds that the scripts assume: those of Kafka's newest release."""
+
+_SIZES_MAX: Final = 8
+"""The largest maximum group size that is tried: scripts have fewer members."""
+
+_POLICIES: Final = ("disabled", "upgrade", "downgrade")
 _THROTTLE_MS_MIN: Final = 100.0
 """A busy host has the same effects as a throttle time below this."""
 
@@ -67,6 +80,47 @@ def another_course(script: Script, settings: Mapping[str, Any], codes: Iterable[
     return ""
 
 
+def missing_limit(script: Script, settings: Mapping[str, Any], codes: Iterable[Codes]) -> str:
+    """Return which limit the script is about and the broker does not have, "" for none. No KIP asks for one."""
+    unlimited = {name: value for name, value in settings.items() if name in _DEFAULTS and int(value) >= NO_LIMIT}
+    refusals = [(label, named, came) for label, named, came in codes if named not in (None, ErrorCode.NONE) and came == ErrorCode.NONE]
+    for name, value in unlimited.items():
+        if differs_for(script, name, value) and any(named in _SHOWS[name] for _, named, _ in refusals):
+            return f"{name}: the broker has no such limit, or none that its answers show"
+    return ""
+
+
+def other_values(name: str, exchanges: Iterable[tuple[Observation, int | None]]) -> Sequence[int | str]:
+    """Return the values of an unreported setting that may explain answers: `exchanges` are the requests, each with the code of its answer."""
+    pairs = list(exchanges)
+    codes = {code for _, code in pairs}
+    if name in _DEFAULTS:
+        sizes = [(size, code) for request, code in pairs for size in _SIZES[name](request)]
+        refused = [size - 1 for size, code in sizes if code in _SHOWS[name]]
+        return [*([min(refused)] if refused else []), *([NO_LIMIT] if any(size > _DEFAULTS[name] for size, _ in sizes) else [])]
+    if not codes & _SHOWS.get(name, frozenset()):
+        return []
+    if name == SESSIONS[0]:
+        refused = [session + 1 for request, code in pairs for session in _sessions(request) if code in _SHOWS[name]]
+        return [max(refused)] if refused else []
+    if name in _JOINS:
+        return list(range(1, _SIZES_MAX + 1))
+    return {ASSIGNORS: ["uniform", "range"], MIGRATION_POLICY: list(_POLICIES)}.get(name, [])
+
+
+def _sessions(request: Observation) -> Iterator[int]:
+    if request.api == Api.JOIN_GROUP.title:
+        yield int(request.body["session_timeout_ms"])
+
+
+def _lengths(request: Observation) -> Iterator[int]:
+    if request.api == Api.OFFSET_COMMIT.title:
+        yield from _topics_lengths(request.body.get("topics") or ())
+
+
+_SIZES: Final[Mapping[str, Callable[[Observation], Iterator[int]]]] = {METADATA_BYTES: _lengths, SESSIONS[1]: _sessions}
+
+
 def bounded_course(codes: Iterable[Codes]) -> str:
     """Return why the script took another course, "" where it did not, on a cluster whose controllers' bounds for the configs of groups are
     unknown."""
@@ -106,12 +160,11 @@ def differs_for(script: Script, name: str, value: Any) -> bool:
         return int(value) < int(script.settings.get(name, len({step.member for step in _asks(script, *_JOINS[name])})))
     if name in BROKER_SETTINGS:
         return as_text(value) != as_text(script.settings.get(name, BROKER_SETTINGS[name]))
-    if name == METADATA_BYTES:
-        return any(min(int(value), _METADATA_DEFAULT) < length <= max(int(value), _METADATA_DEFAULT) for length in _metadata_lengths(script))
     sessions = [int(step.fields["session_timeout_ms"]) for step in _asks(script, Api.JOIN_GROUP) if "session_timeout_ms" in step.fields]
     if name == SESSIONS[0]:
         return any(session < int(value) for session in sessions)
-    return name == SESSIONS[1] and any(session > int(value) for session in sessions)
+    lengths = {METADATA_BYTES: list(_metadata_lengths(script)), SESSIONS[1]: sessions}.get(name, [])
+    return any(min(int(value), _DEFAULTS[name]) < length <= max(int(value), _DEFAULTS[name]) for length in lengths)
 
 
 def _asks(script: Script, *apis: Api) -> Iterator[Ask]:
@@ -120,6 +173,10 @@ def _asks(script: Script, *apis: Api) -> Iterator[Ask]:
 
 def _metadata_lengths(script: Script) -> Iterator[int]:
     for step in _asks(script, Api.OFFSET_COMMIT):
-        for topic in step.fields.get("topics") or ():
-            for partition in topic["partitions"]:
-                yield len((partition.get("committed_metadata") or "").encode())
+        yield from _topics_lengths(step.fields.get("topics") or ())
+
+
+def _topics_lengths(topics: Iterable[Mapping[str, Any]]) -> Iterator[int]:
+    for topic in topics:
+        for partition in topic["partitions"]:
+            yield len((partition.get("committed_metadata") or "").encode())

@@ -12,21 +12,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from groupproof.harness.judging.checkers.tracking.departures import has_nobody_left
 from groupproof.harness.judging.checkers.tracking.group_tracker import GroupTracker
 from groupproof.harness.judging.crashes import has_crashed_closing, how_it_ended
 from groupproof.harness.model.case_dialect import dialect_asked
 from groupproof.harness.model.verdicts import Goodbye
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.trace import ExchangeId, Observation, Trace
-from groupproof.protocol.vocabulary import Api, ErrorCode, TopicPartition
+from groupproof.protocol.vocabulary import Api, TopicPartition
 from groupproof.protocol.wire.embedded.streams_protocol import ASSIGNOR
 
 __all__ = ["clean_close_of"]
 
-# After these errors a member has no coordinator to leave.
-_UNREACHABLE = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.GROUP_AUTHORIZATION_FAILED})
-# KIP-848: after these errors to its heartbeat a member stays a member (AbstractHeartbeatRequestManager.onErrorResponse). Any other error ends it.
-_PASSING = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.TOPIC_AUTHORIZATION_FAILED})
 _EARLIER = " #"
 _BEAT = Api.CONSUMER_GROUP_HEARTBEAT.title
 _MEMBERSHIP = frozenset({_BEAT, *(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT))})
@@ -162,17 +159,12 @@ def _follow_answer(departure: _Departure, obs: Observation, *, is_member: bool) 
     committing = departure.committing.pop(obs.exchange_id, {})
     if not obs.error:
         departure.committed.update(committing)
-    if not obs.error or _has_nobody_left(obs):
+    if not obs.error or has_nobody_left(obs):
         departure.is_reachable = not obs.error
     if not obs.error and not departure.is_closed and _lets_in(obs):
         departure.has_left = False
     # What comes after the close, such as a late answer to its JoinGroup, obliges a member to nothing more.
     departure.owes_leave = is_member and departure.is_reachable and (departure.owes_leave or not departure.is_closed)
-
-
-def _has_nobody_left(obs: Observation) -> bool:
-    """Return whether a member with this answer has no coordinator, or no membership, to leave."""
-    return obs.error in _UNREACHABLE or (obs.api == _BEAT and bool(obs.error) and obs.error not in _PASSING)
 
 
 def _is_leave(obs: Observation) -> bool:

@@ -26,7 +26,7 @@ class Judgement:
     """The result of one run. `reason` says why it is BROKEN, UNIMPLEMENTED or INCONCLUSIVE.
 
     `is_blurred`: a process shared with other cases died, or the kit was late. The run then proves nothing and must be repeated with its own
-    processes. `lag_ms` is the kit's largest lag in the whole run. `blurs` are the reasons why earlier runs proved nothing. `shared_ends` describe
+    processes. `lag_ms` is the kit's largest lag in the whole run, if the run `measures_lag`: beside live groups no canary runs. `blurs` are the reasons why earlier runs proved nothing. `shared_ends` describe
     the unasked ends of processes that were shared with other cases.
     """
 
@@ -40,6 +40,7 @@ class Judgement:
     lag_ms: float = 0.0
     blurs: tuple[str, ...] = ()
     shared_ends: tuple[str, ...] = ()
+    measures_lag: bool = True
 
     @property
     def wants_repetition(self) -> bool:
@@ -69,6 +70,7 @@ class Ruling:
     lag_ms: float = 0.0
     blurs: tuple[str, ...] = ()
     shared_ends: tuple[str, ...] = ()
+    measures_lag: bool = True
 
     @property
     def is_unstable(self) -> bool:
@@ -176,6 +178,7 @@ def _ruling(judgement: Judgement, stability: str, *, run: int = 1) -> Ruling:
         run=run,
         lag_ms=max(lags, default=judgement.lag_ms),
         blurs=judgement.blurs,
+        measures_lag=judgement.measures_lag,
     )
 
 

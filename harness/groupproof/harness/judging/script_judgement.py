@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from groupproof.harness.judging.away_coordinators import as_transient
-from groupproof.harness.judging.broker_settings import another_course, bounded_course, throttled_course
+from groupproof.harness.judging.broker_settings import another_course, bounded_course, missing_limit, other_values, throttled_course
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.case_judgement import judge_run
 from groupproof.harness.judging.oracle.predictions import judge_of, transitions
@@ -36,8 +36,10 @@ from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.plan import Plan
 from groupproof.harness.model.requirement_levels import at_most
 from groupproof.harness.model.script import STEPS_END, Script
-from groupproof.harness.model.verdicts import Finding, Proof, Verdict
+from groupproof.harness.model.verdicts import ADVERSE, Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation, Trace
+from groupproof.protocol.vocabulary import api_named
+from groupproof.protocol.wire.error_responses import error_of
 from groupproof.protocol.wire.throttle_time import throttle_ms
 
 __all__ = ["DRAWN_MAX", "has_failed", "judge_either", "judge_script_run", "with_transitions"]
@@ -69,6 +71,27 @@ def judge_script_run(case: Case, trace: Trace) -> Judgement:
             ground = obs.body
         if name == "died":
             return _death(case, obs)
+    judgement = _judge_by(case, trace, ground)
+    if judgement.verdict in ADVERSE and (why := _by_other_value(case, trace, ground)):
+        upheld = tuple(finding for finding in judgement.findings if finding.verdict not in ADVERSE)
+        return replace(judgement, verdict=Verdict.INCONCLUSIVE, findings=upheld, reason=why)
+    return judgement
+
+
+def _by_other_value(case: Case, trace: Trace, ground: Mapping[str, Any]) -> str:
+    """Return which setting, that the broker does not report, may have a value with which all its answers follow the rules; "" for none."""
+    evidence = Evidence(trace)
+    for name in ground.get("unreported", ()):
+        answers = [(obs, evidence.answer(obs)) for obs in evidence.select("request") if obs.who == "member"]
+        codes = [(obs, None if answer is None else error_of(api_named(obs.api or ""), answer.body)) for obs, answer in answers]
+        for value in other_values(name, codes):
+            if _judge_by(case, trace, {**ground, "settings": {**ground["settings"], name: value}}).verdict not in ADVERSE:
+                return f"The broker does not report {name}. With {name}={value} its answers follow the rules; give its value with --set NAME=VALUE."
+    return ""
+
+
+def _judge_by(case: Case, trace: Trace, ground: Mapping[str, Any]) -> Judgement:
+    """Judge the trace by the profile and the settings of `ground`."""
     script, requirement = script_of(case), next(iter(case.requirements), "")
     due_code = due_config_code(ground["profile"], ground["settings"], knows_controllers=not ground.get("sources"))
     judges = (
@@ -111,6 +134,8 @@ def _if_elsewhere(judgement: Judgement, script: Script, evidence: Evidence, grou
     settings = {name: ground["settings"][name] for name in ground.get("sources", {})}
     codes = list(codes_as_written(script, evidence))
     longest_ms = max((throttle_ms(obs.body) for obs in evidence.select("response") if obs.who == "member"), default=0.0)
+    if lacking := missing_limit(script, settings, codes):
+        return replace(judgement, verdict=Verdict.UNIMPLEMENTED, reason=f"It does not have {lacking}.")
     why = another_course(script, settings, codes) or (settings and bounded_course(codes)) or throttled_course(longest_ms, codes)
     return replace(judgement, verdict=Verdict.INCONCLUSIVE, reason=why) if why else judgement
 

@@ -56,7 +56,11 @@ class WireError(Exception):
 
 
 class FramingError(WireError):
-    """A stream without valid frames. The connection cannot continue."""
+    """A stream without valid frames. The connection cannot continue. `first_bytes` are those of the invalid frame."""
+
+    def __init__(self, reason: str, first_bytes: bytes = b"") -> None:
+        super().__init__(reason)
+        self.first_bytes = first_bytes
 
 
 class FrameTooLong(FramingError):
@@ -109,20 +113,17 @@ class Framer:
 
     def _length(self, held: bytes | bytearray, at: int) -> int:
         length: int = _LENGTH.unpack_from(held, at)[0]
+        if 0 <= length <= self._frame_bytes_max:
+            return length
+        first = bytes(held[at : at + 16])
         if length < 0:
-            raise NegativeLength(f"a frame of {length} bytes was announced; first bytes {_hex(held, at)}")
-        if length > self._frame_bytes_max:
-            raise FrameTooLong(f"a frame of {length} bytes was announced, the bound is {self._frame_bytes_max}; first bytes {_hex(held, at)}")
-        return length
+            raise NegativeLength(f"a frame of {length} bytes was announced; first bytes {first.hex()}", first)
+        raise FrameTooLong(f"a frame of {length} bytes was announced, the bound is {self._frame_bytes_max}; first bytes {first.hex()}", first)
 
 
 def frame(payload: bytes) -> bytes:
     """Return `payload` with its length prefix."""
     return _LENGTH.pack(len(payload)) + payload
-
-
-def _hex(held: bytes | bytearray, at: int) -> str:
-    return bytes(held[at : at + 16]).hex()
 
 
 class UnsupportedVersion(WireError):

@@ -46,6 +46,43 @@ def test_a_commit_is_of_the_dialect_that_its_connection_spoke_last() -> None:
     assert _routes(*frames) == [None, "lease", "lease", "classic", "classic", "lease"]
 
 
+def _joined(story: Story, api: Api, client: str, *, member: str, connection: int) -> Observation:
+    """Tell of the answer that gives a client its member id."""
+    return story.answer(story.request(api, client, connection=connection), member=member, body={"member_id": member})
+
+
+def test_a_commit_on_any_connection_is_of_the_dialect_in_which_its_member_id_was_made() -> None:
+    story = Story()
+    made = [_joined(story, BEAT, "a", member="L", connection=1), _joined(story, Api.JOIN_GROUP, "a", member="C", connection=2)]
+    commits = [
+        story.request(Api.OFFSET_COMMIT, "a", member="L", connection=3), story.request(Api.OFFSET_COMMIT, "a", member="C", connection=3),
+        story.request(Api.OFFSET_COMMIT, "a", member="L", connection=2),
+    ]  # fmt: skip
+
+    assert _routes(*made, *commits) == ["lease", "classic", "lease", "classic", "lease"]
+
+
+def test_a_refused_request_makes_no_member_id_and_an_id_keeps_its_dialect() -> None:
+    story = Story()
+    _joined(story, Api.JOIN_GROUP, "a", member="C", connection=1)
+    for error in (25, 0):
+        story.answer(story.request(BEAT, "b", member="X" if error else "C", connection=2), error=error)
+    commits = [story.request(Api.OFFSET_COMMIT, "a", member=member, connection=1) for member in ("X", "C")]
+
+    assert _routes(*story.trace)[-2:] == ["classic", "classic"]
+    assert [commit.member for commit in commits] == ["X", "C"]
+
+
+def test_a_commit_without_an_id_is_of_the_only_dialect_of_its_client_or_its_group() -> None:
+    story = Story()
+    frames = [
+        story.request(BEAT, "a", connection=1), story.request(Api.OFFSET_COMMIT, "a", connection=2), story.request(Api.OFFSET_COMMIT, "tool", connection=3),
+        story.request(Api.HEARTBEAT, "a", connection=4), story.request(Api.OFFSET_COMMIT, "a", connection=2), story.request(Api.OFFSET_COMMIT, "tool", connection=3),
+    ]  # fmt: skip
+
+    assert _routes(*frames) == ["lease", "lease", "lease", "classic", None, None]
+
+
 def test_an_application_is_of_the_dialect_that_its_client_spoke_last() -> None:
     story = Story()
     before = story.see("event", who="shim", client="a", body={"name": "ready"})

@@ -8,12 +8,15 @@ import pytest
 from tests.epoch_traces import EpochStory
 from tests.harness.judging.checkers.fleets import PLANTED_EPOCHS
 from tests.harness.judging.checkers.stories import PLANTED, Group, busy_group, keeping
-from tests.traces import Story
+from tests.traces import ID, Story
 
+from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.checkers.live_group import EXAMPLES_MAX, GroupChecker, GroupResult
+from groupproof.harness.judging.observed.group_results import results_of
 from groupproof.harness.judging.observed.observed_group import judge_live
 from groupproof.harness.model.verdicts import Finding, Goodbye
 from groupproof.protocol.trace import Trace
+from groupproof.protocol.vocabulary import Api
 
 
 def told_of(trace: Trace) -> GroupResult:
@@ -28,6 +31,10 @@ def kinds(findings: list[Finding]) -> set[tuple[str, str, str]]:
     return {(finding.verdict.value, finding.requirement, finding.observed) for finding in findings}
 
 
+def adverse_in(result: CaseResult) -> list[Finding]:
+    return [finding for finding in result.ruling.findings if finding.verdict.value != "OK"]
+
+
 def test_the_folded_group_shows_what_the_whole_trace_shows() -> None:
     # Of what an application is told, only members that say of which group they speak are heard in a fleet.
     trace = [obs for obs in busy_group() if obs.group is not None or obs.kind == "response"]
@@ -35,8 +42,8 @@ def test_the_folded_group_shows_what_the_whole_trace_shows() -> None:
 
     group = told_of(trace)
 
-    mine = [example for count in group.members for example in count.examples]
-    assert kinds(mine) == kinds([finding for finding in whole.ruling.findings if finding.verdict.value != "OK"])
+    mine = results_of(group)[0]
+    assert kinds(adverse_in(mine)) == kinds(adverse_in(whole))
     assert group.goodbye is whole.ruling.goodbye
 
 
@@ -104,3 +111,67 @@ def test_a_member_that_joined_before_the_trace_is_judged_when_it_joins_again() -
     story.at(2_000).beat("m1", member="m1-1", generation=9, connection=2)
     (count,) = told_of(story.trace).members
     assert [example.requirement for example in count.examples] == ["CLIENT-11"]
+
+
+# Commits of KIP-848 members on any connection --------------------------------------------------------------------------------------
+
+
+def commits_elsewhere(client: str = "m0", *, classic: bool = False, member: str = ID, connection: int = 2, leaves_first: bool = False) -> EpochStory:
+    """Tell of a KIP-848 member that commits on a connection without a heartbeat: a reconnected one, or one of its own (KIP-848: the commit names the
+    member epoch). With `classic`, a classic member is in the group too.
+    """
+    story = EpochStory()
+    story.hb(0, gets=1, gives=[("t", 0)])
+    story.hb(1, owns=[("t", 0)])
+    if classic:
+        asked = story.request(Api.JOIN_GROUP, "c1", connection=9, body={"session_timeout_ms": 30_000, "rebalance_timeout_ms": 30_000})
+        granted = {"member_id": "C-1", "generation_id": 2, "leader": "", "protocol_name": "range"}
+        story.answer(asked, member="C-1", generation=2, body=granted)
+    story.at(5_000)
+    if leaves_first:
+        story.hb(-1, gets=-1)
+        story.at(10_000)
+    story.exchange(Api.OFFSET_COMMIT, client, member=member, generation=1, connection=connection, offsets=(("t", 0, 5),))
+    if not leaves_first:
+        story.at(6_000)
+        story.hb(-1, gets=-1)
+    return story
+
+
+def adverse(story: Story) -> tuple[list[str], list[str]]:
+    """Return the requirements that members broke, by both ways of judging."""
+    (whole,) = judge_live(story.trace)
+    counts = told_of(story.trace).members
+    by_whole = {finding.requirement for finding in whole.ruling.findings if finding.verdict.value != "OK"}
+    return sorted(by_whole), sorted({example.requirement for count in counts for example in count.examples})
+
+
+@pytest.mark.parametrize("classic", [False, True])
+def test_a_member_of_kip_848_commits_on_a_connection_without_a_heartbeat(classic: bool) -> None:
+    assert adverse(commits_elsewhere(classic=classic)) == ([], [])
+
+
+@pytest.mark.parametrize("classic", [False, True])
+def test_both_ways_find_its_commit_after_its_leave_on_such_a_connection(classic: bool) -> None:
+    assert adverse(commits_elsewhere(classic=classic, leaves_first=True)) == (["CGP-15"], ["CGP-15"])
+
+
+def test_both_ways_find_a_commit_with_an_id_that_a_classic_member_never_got() -> None:
+    by_whole, by_parts = adverse(commits_elsewhere("c1", classic=True, member="made-up", connection=9))
+
+    assert by_whole == by_parts
+    assert "CLIENT-66" in by_whole
+
+
+@pytest.mark.parametrize("client", [None, ""])
+def test_a_member_without_a_client_id_is_judged(client: str | None) -> None:
+    story = Story().member()
+    story.beat(member="made-up")
+    story.at(5_000).leave()
+    trace = [replace(obs, client=client) for obs in story.trace]
+    (whole,) = judge_live(trace)
+    group = told_of(trace)
+
+    assert [finding.requirement for finding in whole.ruling.findings if finding.verdict.value == "FAILED"] == ["CLIENT-11"]
+    assert [example.requirement for count in group.members for example in count.examples] == ["CLIENT-11"]
+    assert (group.clients, group.goodbye) == (("(no client id)",), Goodbye.CLEAN)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -13,10 +14,16 @@ from groupproof.harness.judging.observed.both_sides import upstream_of
 from groupproof.harness.judging.observed.coordinator_side import judge_answers, judge_coordinator
 from groupproof.harness.judging.observed.limits import UnjudgedSide
 from groupproof.harness.model.verdicts import Verdict
+from groupproof.harness.subjects.networks.request_connection import Asker, asking
 from groupproof.protocol.faults import Answer, Fault, Selector
 from groupproof.protocol.trace import Observation, Trace
+from groupproof.protocol.vocabulary import Api
 
 TOLD = {"group.initial.rebalance.delay.ms": "100", "group.min.session.timeout.ms": "100"}
+EPOCHS = {
+    "group.consumer.min.heartbeat.interval.ms": 100, "group.consumer.heartbeat.interval.ms": 300, "group.consumer.min.session.timeout.ms": 1000,
+    "group.consumer.session.timeout.ms": 3000,
+}  # fmt: skip
 
 
 async def two_members(scene: Scene) -> None:
@@ -147,12 +154,98 @@ def test_the_trace_of_a_result_gives_the_same_verdict_again(seen_whole: Trace) -
     assert judge_answers(result.plays[0].trace).ruling == result.ruling
 
 
-# Groups of KIP-848's protocol ------------------------------------------------------------------------------------------------
+# What reaches the brokers without the tap ------------------------------------------------------------------------------------
 
-EPOCHS = {
-    "group.consumer.min.heartbeat.interval.ms": 100, "group.consumer.heartbeat.interval.ms": 300, "group.consumer.min.session.timeout.ms": 1000,
-    "group.consumer.session.timeout.ms": 3000,
-}  # fmt: skip
+
+@asynccontextmanager
+async def administrator(scene: Scene, group: str = "g") -> AsyncIterator[Asker]:
+    """Connect to the group's coordinator without the tap."""
+    async with asking(await scene.cluster.connect(*scene.cluster.addresses[0])) as first:
+        found = await first.ask(Api.FIND_COORDINATOR, {"key_type": 0, "coordinator_keys": (group,)}, version=4)
+    place = found["coordinators"][0]
+    async with asking(await scene.cluster.connect(place["host"], place["port"])) as asker:
+        yield asker
+
+
+async def offsets_set_between(scene: Scene) -> None:
+    """`kafka-consumer-groups --reset-offsets` between two consumers."""
+    first, second = scene.shop("m0"), scene.shop("m1")
+    await first.join()
+    await first.say("commit", mode="sync", offsets=[["t", 0, 20]])
+    await first.until("offsets_committed")
+    await first.close()
+    topics = ({"name": "t", "partitions": ({"partition_index": 0, "committed_offset": 3, "committed_metadata": "tool"},)},)
+    async with administrator(scene) as asker:
+        answer = await asker.ask(Api.OFFSET_COMMIT, {"group_id": "g", "generation_id": -1, "member_id": "", "topics": topics}, version=8)
+    assert answer["topics"][0]["partitions"][0]["error_code"] == 0
+    await second.join()
+    await scene.pass_time(5)
+    await second.close()
+
+
+def removed_by_an_administrator(**settings: Any) -> Callable[[Scene], Any]:
+    """`removeMembersFromConsumerGroup`: LeaveGroup for a member that goes on (KIP-345)."""
+
+    async def act(scene: Scene) -> None:
+        scene.hub.inquires = True
+        first = scene.shop("m0")
+        await first.join(**settings)
+        await scene.pass_time(5)
+        names = [obs.member for obs in scene.trace if obs.group == "g" and obs.kind == "request" and obs.member]
+        async with administrator(scene) as asker:
+            members = ({"member_id": names[-1], "group_instance_id": None},)
+            answer = await asker.ask(Api.LEAVE_GROUP, {"group_id": "g", "members": members}, version=4)
+        assert [answer["error_code"], answer["members"][0]["error_code"]] == [0, 0]
+        await first.until("partitions_assigned", 2)
+        await scene.pass_time(5)
+        await first.close()
+
+    return act
+
+
+BESIDE: dict[str, Callable[[], Trace]] = {
+    "offsets": lambda: with_settings(played(offsets_set_between)),
+    "classic member": lambda: with_settings(played(removed_by_an_administrator())),
+    "member with epochs": lambda: played(removed_by_an_administrator(group_protocol="consumer"), settings=EPOCHS),
+}
+
+
+@pytest.mark.parametrize("deed", BESIDE)
+def test_what_an_administrator_does_without_the_tap_blames_nobody(deed: str) -> None:
+    trace = BESIDE[deed]()
+
+    assert "others may have been in it or changed it" in why_not(trace)
+
+
+@pytest.mark.parametrize("deed", BESIDE)
+def test_where_every_frame_is_recorded_the_same_answers_are_wrong(deed: str) -> None:
+    result = judged(BESIDE[deed](), is_only_way=True)
+
+    assert result.ruling.verdict is Verdict.FAILED
+    assert judge_answers(result.plays[0].trace).ruling == result.ruling
+
+
+# The bugs of a classic coordinator that nobody without the tap can explain.
+BUGS: tuple[str, ...] = (
+    "no-initial-delay", "initial-delay-ends-early", "leader-changes-each-time", "members-told-to-all", "leader-told-to-all", "list-lacks-a-member",
+    "assignments-swapped", "one-assignment-for-all", "assignment-lost", "id-never-required", "metadata-swapped",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_a_planted_bug_is_found_behind_a_tap_though_others_may_be_in_the_group(name: str) -> None:
+    assert judged(with_settings(played(two_members, variant=variant_named(name))), names_release=False).ruling.verdict is Verdict.FAILED
+
+
+@pytest.mark.parametrize("name", ["commit-off-by-one", "never-committed-is-zero", "leader-is-nobody"])
+def test_a_planted_bug_that_others_may_explain_is_found_where_every_frame_is_recorded(name: str) -> None:
+    trace = with_settings(played(two_members, variant=variant_named(name)))
+
+    assert "others may have been in it or changed it" in why_not(trace, names_release=False)
+    assert judged(trace, is_only_way=True, names_release=False).ruling.verdict is Verdict.FAILED
+
+
+# Groups of KIP-848's protocol ------------------------------------------------------------------------------------------------
 
 
 def two_with_epochs(*, stranger: bool = False) -> Callable[[Scene], Any]:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from tests.harness.judging.checkers.stories import PLANTED, keeping
 from tests.harness.judging.checkers.test_live_group import told_of
+from tests.traces import Story
 
 from groupproof.harness.judging.checkers.live_group import FindingCount
 from groupproof.harness.judging.observed.group_results import results_of
@@ -46,3 +47,12 @@ def test_a_group_that_nobody_joined_is_no_verdict() -> None:
     (members,) = results_of(told_of(kept))
 
     assert members.ruling.verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_group_in_which_nobody_asked_to_join_is_not_judged() -> None:
+    story = Story()
+    story.commit(("t", 0, 1), member="", generation=-1)
+
+    (members,) = results_of(told_of(story.trace))
+
+    assert members.ruling.verdict is Verdict.UNIMPLEMENTED

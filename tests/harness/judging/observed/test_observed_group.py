@@ -3,7 +3,7 @@ from __future__ import annotations
 from tests.traces import Story
 
 from groupproof.harness.judging.case_result import CaseResult
-from groupproof.harness.judging.observed.observed_group import judge_live
+from groupproof.harness.judging.observed.observed_group import NOBODY_ASKED, judge_live
 from groupproof.harness.model.verdicts import Goodbye, Verdict
 from groupproof.protocol.vocabulary import Api
 
@@ -36,11 +36,24 @@ def test_a_stranger_among_members_fails() -> None:
     assert "CLIENT-11" in result.case.requirements
 
 
-def test_a_group_that_nobody_joined_is_no_verdict() -> None:
+def test_a_group_in_which_nobody_asked_to_join_is_not_judged() -> None:
     story = Story()
     story.commit(("t", 0, 1), member="", generation=-1)
 
-    assert judged(story).ruling.verdict is Verdict.INCONCLUSIVE
+    ruling = judged(story).ruling
+
+    assert (ruling.verdict, ruling.observed) == (Verdict.UNIMPLEMENTED, NOBODY_ASKED)
+
+
+def test_a_group_whose_members_nobody_observed_joining_is_no_verdict() -> None:
+    commits, beats, refused = Story(), Story(), Story()
+    commits.commit(("t", 0, 1))
+    beats.beat()
+    refused.commit(("t", 0, 1), member="", generation=-1)
+    refused.answer(refused.request(Api.SYNC_GROUP), error=25)
+
+    assert [judged(story).ruling.verdict for story in (beats, refused)] == [Verdict.INCONCLUSIVE] * 2
+    assert judged(commits).ruling.verdict is Verdict.INCONCLUSIVE
 
 
 def test_a_member_that_is_gone_without_a_leave_is_unclean_and_one_that_stays_is_not() -> None:

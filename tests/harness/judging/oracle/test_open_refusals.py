@@ -11,6 +11,7 @@ from groupproof.harness.model.verdicts import Finding, Verdict
 from groupproof.protocol.rules.requirements import by_id
 from groupproof.protocol.trace import Trace
 from groupproof.protocol.vocabulary import Level
+from groupproof.protocol.wire.admin_messages import ListGroupsRequest
 from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest
 
 PROFILE = "kafka-4.4"
@@ -92,5 +93,47 @@ def test_a_classic_member_may_be_refused_a_switch_without_a_join_and_not_its_lea
     assert [(finding.requirement, finding.verdict) for finding in findings(refused)] == [(requirement, verdict)]
 
 
+@pytest.mark.parametrize("profile", ["kafka-3.9", PROFILE])
+@pytest.mark.parametrize(
+    ("filters", "code", "verdict"),
+    [
+        ({"states_filter": ("NoSuchState",)}, 42, Verdict.INFORMATIONAL),
+        ({"states_filter": ("Stable", "NoSuchState")}, 42, Verdict.INFORMATIONAL),
+        ({"states_filter": ("NoSuchState",)}, 15, Verdict.FAILED),
+        ({"states_filter": ("Stable",)}, 42, Verdict.FAILED),
+        ({"states_filter": ("Assigning",)}, 42, Verdict.FAILED),
+        ({}, 42, Verdict.FAILED),
+    ],
+)
+def test_a_filter_of_list_groups_by_a_name_that_does_not_exist_may_be_refused(
+    filters: dict[str, Any], code: int, verdict: Verdict, profile: str
+) -> None:
+    recording = Recording(profile)
+    recording.stable("a")
+    recording.ask("x", ListGroupsRequest(**filters), version=4, label="list")
+    recording.wait(10)
+    trace = changed(recording.end(), "list", bodied(error_code=code, groups=()))
+
+    (finding,) = findings_of(trace, profile=profile, settings=SETTINGS)
+
+    assert (finding.verdict, finding.requirement) == (verdict, "CGD-22" if verdict is Verdict.INFORMATIONAL else finding.requirement)
+
+
+def test_groups_that_a_filter_by_a_name_that_does_not_exist_lists_are_wrong() -> None:
+    recording = Recording(PROFILE)
+    recording.stable("a")
+    recording.ask("x", ListGroupsRequest(types_filter=("no-such-type",)), version=5, label="list")
+    recording.wait(10)
+    listed = {"group_id": "g", "protocol_type": "consumer", "group_state": "Stable", "group_type": "classic"}
+    assert findings(recording.end()) == []
+
+    (finding,) = findings(changed(recording.end(), "list", bodied(groups=(listed,))))
+
+    assert finding.verdict is Verdict.FAILED
+
+
 def test_no_open_refusal_is_of_a_must() -> None:
-    assert {by_id(item.requirement).level for item in OPEN_REFUSALS} == {Level.INFO, Level.SHOULD}  # CGH-29 binds the client
+    assert {by_id(item.requirement).level for item in OPEN_REFUSALS} == {
+        Level.INFO,
+        Level.SHOULD,
+    }  # CGH-29 binds the client, CGD-22 administrators' listings

@@ -37,6 +37,7 @@ def test_each_proof_has_its_words(found: Finding, words: str) -> None:
             {"findings": [finding(grounds=Grounds(run=2))], "stability": "1/3", "run": 2, "receipts": 1, "lag_ms": 12.4},
             "proven on the wire in 1 of 3 runs, run 2 · 1 receipt · the kit lagged 12 ms at most",
         ),
+        ({"findings": [finding()], "measures_lag": False}, "proven on the wire in 1 of 1 run · 0 receipts · the kit's lag was not measured"),
         ({"findings": [finding(Proof.LIVENESS, wait=WAIT)], "stability": "3/3"}, "never came in 3 of 3 runs · 0 receipts · the kit did not lag"),
         (
             {"findings": [finding(grounds=Grounds(word="resume"))]},

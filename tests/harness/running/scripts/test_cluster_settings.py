@@ -1,8 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 
+import pytest
 from tests.harness.running.scripts.test_coordinator_stage import case
 from tests.harness.subjects.brokers.unlike_brokers import unlike
 
@@ -13,6 +14,7 @@ from groupproof.harness.model.script_builders import join, stable
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.running.scripts.cluster_pool import PooledCluster, cluster_spec_of, opened
 from groupproof.harness.running.scripts.coordinator_stage import BrokerStage
+from groupproof.harness.subjects.brokers import measured_settings
 from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 
@@ -24,12 +26,12 @@ SETTINGS: Sequence[Mapping[str, Any]] = ({**ALIKE, MAX_SIZE: 3, INTERVAL: 3_000}
 Story = Callable[[PooledCluster, Mapping[int, str], BrokerStage], Awaitable[None]]
 
 
-def run_story(settings: Sequence[Mapping[str, Any]], story: Story, one: Case | None = None) -> None:
+def run_story(settings: Sequence[Mapping[str, Any]], story: Story, one: Case | None = None, unlisted: Collection[str] = ()) -> None:
     """Run `story` with a cluster of brokers with these settings, and a group of each broker."""
     one = one or case(*stable("a"))
 
     async def main() -> None:
-        async with unlike(settings) as subject, opened(subject, cluster_spec_of(one), [one]) as cluster:
+        async with unlike(settings, unlisted=unlisted) as subject, opened(subject, cluster_spec_of(one), [one]) as cluster:
             groups = {node.node_id: await cluster.where.group_at(node.node_id, "g") or "" for node in cluster.where.nodes}
             await story(
                 cluster, groups, BrokerStage(subject=subject, spec=cluster_spec_of(one), cluster=cluster, profile="kafka-4.1", seed=1, token="x")
@@ -101,3 +103,34 @@ def test_brokers_that_the_kit_started_are_all_alike() -> None:
             assert cluster.known_texts() == []
 
     run_virtually(main, seed=1)
+
+
+def _of_delays(*delays_ms: int) -> tuple[Any, list[str]]:
+    """Return the delay by which groups of brokers with these delays are judged, and the hindrances: the brokers do not list the delay."""
+    found: list[tuple[Any, list[str]]] = []
+    delayed = case(join("a"), settings={DELAY: 0, LEAST: 100})
+
+    async def story(cluster: PooledCluster, groups: Mapping[int, str], stage: BrokerStage) -> None:
+        own = await cluster.with_groups(groups.values())
+        found.append((own.settings.get(DELAY), own.hindrances(script_of(delayed))))
+
+    run_story([{**ALIKE, DELAY: delay} for delay in delays_ms], story, delayed, unlisted=(DELAY,))
+    return found[0]
+
+
+def test_measured_delays_that_differ_by_a_late_answer_are_one_delay_and_the_shortest_counts() -> None:
+    assert _of_delays(1_000, 1_100) == (1_000, [])
+    assert _of_delays(1_100, 1_000) == (1_000, [])
+
+
+def test_measured_delays_that_differ_by_more_are_two_settings() -> None:
+    delay_ms, hindrances = _of_delays(1_000, 1_300)
+    assert (delay_ms, hindrances) == (1_000, [f"one value of {DELAY}: broker 0 has 1000, broker 1 has 1300"])
+
+
+def test_a_delay_that_cannot_be_measured_judges_no_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measured_settings, "ALIKE_MS", -1)
+    delay_ms, (hindrance,) = _of_delays(1_000, 1_000)
+    assert delay_ms is None
+    assert hindrance.startswith(f"{DELAY}=0: the broker ")
+    assert hindrance.endswith("1000, 1000, 1000, 1000, 1000, 1000 ms, so that the kit can't measure it")

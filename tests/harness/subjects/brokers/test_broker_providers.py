@@ -88,7 +88,12 @@ def test_brokers_that_are_there_are_asked_for_their_versions_unless_the_user_nam
     async def learn(self: AddressedBrokers) -> None:
         self.guess = guessed(api_versions("kafka-2.8"))
 
+    async def reach(self: AddressedBrokers) -> None:
+        reached.append(self)
+
     monkeypatch.setattr(AddressedBrokers, "learn", learn)
+    monkeypatch.setattr(AddressedBrokers, "reach", reach)
+    reached: list[AddressedBrokers] = []
     lines: list[str] = []
     subject, entry = subject_named("h:9092"), subject_named("h:9092", profile="kafka-4.1")
     for item in (subject, entry, subject_named("groupproof")):
@@ -96,6 +101,7 @@ def test_brokers_that_are_there_are_asked_for_their_versions_unless_the_user_nam
 
     assert lines == [guessed(api_versions("kafka-2.8")).sentence]
     assert (subject.profile, entry.profile) == ("kafka-2.8", "kafka-4.1")
+    assert reached == [entry]
 
 
 @pytest.mark.parametrize(
@@ -108,6 +114,10 @@ def test_a_setting_that_the_wire_refutes_is_reported_before_anything_is_judged_b
         assert (subject.by_hand, prefix) == ({"group.max.size": 3}, "p-")
         return claimed
 
+    async def reach(self: AddressedBrokers) -> None:
+        """Answer at once."""
+
+    monkeypatch.setattr(AddressedBrokers, "reach", reach)
     monkeypatch.setattr("groupproof.harness.subjects.brokers.broker_providers._refuted", refuted)
     subject = subject_named("h:9092", profile="kafka-4.1", by_hand=["group.max.size=3"])
     if message:

@@ -67,7 +67,7 @@ def test_a_setting_with_another_value_is_reported_with_both() -> None:
 
 @pytest.mark.parametrize("by_name", [{}, {DELAY: None}])
 def test_a_setting_that_the_broker_does_not_know_is_unmet(by_name: dict[str, str | None]) -> None:
-    assert unmet_among({DELAY: 0}, by_name) == {DELAY: "the broker knows no such setting"}
+    assert unmet_among({DELAY: 0}, by_name) == {DELAY: "the broker lists no such setting"}
 
 
 def test_without_reported_settings_no_setting_is_fulfilled() -> None:

@@ -71,7 +71,8 @@ class GroupproofTrace(Sequence[Observation]):
         It also fails if there is nothing to judge. With `goodbye` it fails for a member that ended without a LeaveGroup, too.
         """
         results = judge_live(list(self))
-        judged = [result for result in results if group is None or any(obs.group == group for obs in result.plays[0].trace)]
+        members = [result for result in results if result.ruling.verdict is not Verdict.UNIMPLEMENTED]
+        judged = [result for result in members if group is None or any(obs.group == group for obs in result.plays[0].trace)]
         if not judged:
             raise AssertionError(f"the trace has nothing about {'a group' if group is None else f'group {group!r}'}, so there is nothing to judge")
         for item in judged:

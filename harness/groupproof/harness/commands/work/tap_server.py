@@ -118,15 +118,15 @@ class Tap:
             interception = Interception(recorder)
             doors = TcpDoors(nursery=nursery, bind=self.host, advertise=self.advertise, first_port=self.port)
             hub = Hub(recorder=recorder, connect=connector.connect, doors=doors, interception=interception, inquires=self.judged)
-            tapping = await self._opened(hub)
+            tapping = await self._opened(hub, uses_tls=connector.context is not None)
             for fault in self.faults:
                 interception.arm(fault)
             on_tapping(tapping)
             await trio.sleep_forever()
 
-    async def _opened(self, hub: Hub) -> TapServer:
+    async def _opened(self, hub: Hub, *, uses_tls: bool) -> TapServer:
         """Query the upstream and open a port for each broker, starting with those that the user named."""
-        self._upstream_info = upstream = await meet_upstream(hub.connect, self.upstream, profile=self.profile)
+        self._upstream_info = upstream = await meet_upstream(hub.connect, self.upstream, profile=self.profile, uses_tls=uses_tls)
         hub.topics.begin(upstream.topics or {})
         hub.recorder.record("event", who="kit", body=upstream.to_json())
         warm(_WARMED)

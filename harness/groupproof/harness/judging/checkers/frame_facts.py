@@ -15,7 +15,7 @@ from groupproof.protocol.wire.subscription import Subscription, SubscriptionErro
 
 __all__ = [
     "GROUP_REQUESTS", "IN_FLIGHT_MS", "SLACK_MS", "MembershipGrant", "assignments_of", "committed_offsets", "error_of", "fields_of", "gives",
-    "instance_of", "is_begun_anew", "knew", "left_by", "members_of", "membership_grant", "partitions_of", "subscription_of", "subscriptions_of",
+    "instance_of", "is_begun_anew", "is_unmanaged", "knew", "left_by", "members_of", "membership_grant", "partitions_of", "subscription_of", "subscriptions_of",
     "truncated_assignments",
 ]  # fmt: skip
 
@@ -149,6 +149,11 @@ def instance_of(request: Observation) -> str | None:
     members: Sequence[Mapping[str, Any]] = request.body.get("members") or ({},)
     instance: str | None = request.instance or request.body.get("group_instance_id") or members[0].get("group_instance_id")
     return instance
+
+
+def is_unmanaged(commit: Observation) -> bool:
+    """Return whether an OffsetCommit carries no generation, as those of tools and of consumers that use assign() (COMMIT-02)."""
+    return commit.generation is None or commit.generation < 0
 
 
 def is_begun_anew(transition: Observation) -> bool:

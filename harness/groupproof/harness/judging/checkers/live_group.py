@@ -41,8 +41,8 @@ class FindingCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupResult:
-    """The result of a whole group. `members` and `invariants` are the findings against members and invariants. `joined` says whether any member joined.
-    `dialect` is the one that was spoken first.
+    """The result of a whole group. `members` and `invariants` are the findings against members and invariants. `joined` says whether any member joined,
+    `names_members` whether a request named a member at all. `dialect` is the one that was spoken first.
     """
 
     run: str
@@ -60,6 +60,7 @@ class GroupResult:
     members: tuple[FindingCount, ...]
     invariants: tuple[FindingCount, ...]
     dialect: str = CLASSIC_CHECKERS.dialect.name
+    names_members: bool = True
 
 
 class _DialectRun:
@@ -239,7 +240,7 @@ class GroupChecker:
             clients=tuple(sorted(self._naming.label_of(client) for client in self._departures.of)), goodbye=goodbye, goodbye_reason=why,
             duration_s=0.0 if first is None or last is None else (last.at_ns - first.at_ns) / 1e9,
             members=tuple(self._members.values()), invariants=tuple(self._broken.values()),
-            dialect=next(iter(self._router.spoken), CLASSIC_CHECKERS.dialect.name),
+            dialect=next(iter(self._router.spoken), CLASSIC_CHECKERS.dialect.name), names_members=self._departures.names_members,
         )  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 """Judges the coordinator behind a tap by the oracle, group by group, and only where the tap has a group's whole history. Pure.
 
-A tap observes less than a script knows. A member that joins without it, a fault of its own, or a moved coordinator may explain answers that the
-oracle would otherwise report as wrong. Such a group is not judged; the reason is reported.
+A tap observes less than a script knows. A member, an administrator or a tool that reaches the brokers without it, a fault of its own, or a moved
+coordinator may explain answers that the oracle would otherwise report as wrong. Such a group is not judged; the reason is reported (decision 79).
+Where the trace has all frames of the coordinator, only its members count.
 """
 
 from __future__ import annotations
@@ -13,15 +14,18 @@ from typing import Any, Final
 from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.checkers.checker import findings_of
 from groupproof.harness.judging.checkers.checker_registry import checkers_spoken
-from groupproof.harness.judging.checkers.tracking.reader_registry import readers_by_api
+from groupproof.harness.judging.checkers.dialect_checkers import UnexpectedAnswer
+from groupproof.harness.judging.checkers.tracking.reader_registry import naming_apis, readers_by_api
 from groupproof.harness.judging.observed.limits import UnjudgedSide
 from groupproof.harness.judging.observed.observed_group import ANSWERED, case_in, result_of
+from groupproof.harness.judging.observed.repetition import weighed
 from groupproof.harness.judging.oracle.predictions import read
+from groupproof.harness.judging.oracle.replay_result import Divergence
 from groupproof.harness.judging.oracle.tolerance import Tolerance
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.model.case_dialect import dialect_of_apis
 from groupproof.harness.model.forwarded_frame import STOPPED
-from groupproof.harness.model.verdicts import Finding, Proof, Verdict, worst
+from groupproof.harness.model.verdicts import Finding, Verdict, worst
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import COORDINATOR_UNAVAILABLE, Api, ErrorCode, api_named, error_named
 from groupproof.protocol.wire.error_responses import error_of
@@ -36,19 +40,28 @@ EXCHANGES_MAX: Final = 20_000
 _BEYOND: Final = COORDINATOR_UNAVAILABLE | {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.GROUP_AUTHORIZATION_FAILED, ErrorCode.KAFKA_STORAGE_ERROR,
 }  # fmt: skip
-_STRANGERS: Final = "an answer was not as its members alone explain it, and others may have been in it that did not come through the tap"
+_STRANGERS: Final = "an answer was not as its members alone explain it; others may have been in it or changed it that did not come through the tap"
 _GROUP_KEYS: Final = frozenset(int(api) for api in GROUP_APIS)
-_ADVERSE: Final = (Verdict.FAILED, Verdict.NON_STRICT)
+_ONLY_WAY: Final = "only_way"
+_COMES_EARLY: Final = ("early", "unparked")
 
 
 def judge_coordinator(
-    trace: Trace, upstream: Mapping[str, Any] | None, *, is_cut: bool = False, names_release: bool = True, tolerance: Tolerance | None = None
+    trace: Trace,
+    upstream: Mapping[str, Any] | None,
+    *,
+    is_cut: bool = False,
+    is_only_way: bool = False,
+    names_release: bool = True,
+    tolerance: Tolerance | None = None,
 ) -> list[CaseResult | UnjudgedSide]:
     """Return the oracle's result for each group that a member joined through the tap, in order of appearance.
 
-    `upstream` is the body of the event about the upstream. With `is_cut` the trace is incomplete. With `names_release`, an answer that is not the
-    profile's is searched in all other releases, which takes seconds.
+    `upstream` is the body of the event about the upstream. With `is_cut` the trace is incomplete. With `is_only_way` nobody reached the coordinator
+    without being recorded: the kit's own coordinator, whose trace has every frame. With `names_release`, an answer that is not the profile's is
+    searched in all other releases, which takes seconds.
     """
+    upstream = upstream if upstream is None else {**upstream, _ONLY_WAY: is_only_way}
     groups = list(dict.fromkeys(obs.group for obs in trace if obs.kind == "request" and obs.group is not None and _joins(obs)))
     return [_judged(group, trace, upstream, is_cut=is_cut, names_release=names_release, tolerance=tolerance) for group in groups]
 
@@ -69,16 +82,26 @@ def _answers(trace: Trace, *, names_release: bool, tolerance: Tolerance | None) 
     reading = read(trace, profile=profile, names_release=names_release, **asked)
     story = [obs for obs in trace if obs.group == group]
     parts = [part for part, _ in checkers_spoken(story)]
-    broken = [finding for part in parts for make in part.holds_of_coordinators for finding in findings_of(make(), story)]
-    may_be_of_unobserved_member = any(part.may_be_of_unobserved_member(reading.unlike) for part in parts)
-    others = () if may_be_of_unobserved_member else tuple(_seen_in_one_run(finding) for finding in reading.findings)
+    broken = [weighed(finding, 1) for part in parts for make in part.holds_of_coordinators for finding in findings_of(make(), story)]
+    unexpected = [] if ground.get(_ONLY_WAY) else [_unexpected(divergence, story) for divergence in reading.divergences]
+    may_be_of_unobserved_member = any(part.may_be_of_unobserved_member(answer) for part in parts for answer in unexpected)
+    others = () if may_be_of_unobserved_member else tuple(weighed(finding, 1) for finding in reading.findings)
     kept = tuple(dict.fromkeys(finding.requirement for finding in reading.upheld))
     findings = (*broken, *others, _fine(len(reading.predictions), kept, profile))
     title = f"What the coordinator answered to group {group!r}, by the rules of {profile}"
     dialect = parts[0].dialect if parts else dialect_of_apis(obs.api for obs in story)
     case = case_in(ANSWERED, group, title, findings, kept, dialect=dialect)
-    result = result_of(case, Judgement(verdict=worst(finding.verdict for finding in findings), findings=findings), trace)
+    result = result_of(case, Judgement(verdict=worst(finding.verdict for finding in findings), findings=findings, measures_lag=False), trace)
     return result, f"{_STRANGERS}: {reading.findings[0].observed}" if may_be_of_unobserved_member and not broken else ""
+
+
+def _unexpected(divergence: Divergence, story: Trace) -> UnexpectedAnswer:
+    step = divergence.step
+    return UnexpectedAnswer(
+        request=step.exchange.request, code=step.exchange.code, differences=divergence.differences, is_early=divergence.kind in _COMES_EARLY,
+        waits_for_others=step.after is not None and bool(step.after.absent),
+        ids=frozenset(obs.member for obs in story if obs.kind == "response" and obs.api in naming_apis()),
+    )  # fmt: skip
 
 
 def _judged(group: str, trace: Trace, upstream: Mapping[str, Any] | None, *, is_cut: bool, **how: Any) -> CaseResult | UnjudgedSide:
@@ -113,12 +136,6 @@ def _unknown(group: str, upstream: Mapping[str, Any] | None) -> str:
     if upstream["groups"] is None or upstream["settings"] is None:
         return str(upstream["untold"])
     return "the group was there before the tap" if group in upstream["groups"] else ""
-
-
-def _seen_in_one_run(finding: Finding) -> Finding:
-    """Return the finding as it counts after one run: lateness and silence count only when every run shows them (contract, Repetition)."""
-    once = finding.verdict in _ADVERSE and finding.proof is not Proof.SAFETY
-    return replace(finding, verdict=Verdict.INFORMATIONAL, observed=f"{finding.observed} Seen once.") if once else finding
 
 
 def _fine(answers: int, kept: tuple[str, ...], profile: str) -> Finding:
@@ -190,6 +207,7 @@ def _as_scripted(group: str, trace: Trace, upstream: Mapping[str, Any]) -> Trace
     kept = [obs for obs in trace if obs.connection in connections and obs.api != Api.LIST_GROUPS.title]
     body = {"name": "ground", "profile": upstream["profile"], "settings": upstream["settings"], "group": group}
     body |= {"topic_ids": upstream["topics"]} if upstream.get("topics") else {}
+    body |= {_ONLY_WAY: True} if upstream.get(_ONLY_WAY) else {}
     ground = Observation(seq=0, at_ns=kept[0].at_ns, run=kept[0].run, kind="event", who="kit", body=body)
     observations = [ground, *(replace(obs, who="member") if obs.kind in ("request", "response") else obs for obs in kept)]
     return [replace(obs, seq=seq) for seq, obs in enumerate(observations)]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable
 from typing import Final
 
 from groupproof.harness.judging.case_result import CaseResult
@@ -12,8 +11,9 @@ from groupproof.harness.judging.checkers.classic.classic_checkers import CLASSIC
 from groupproof.harness.judging.checkers.dialect_checkers import DialectCheckers
 from groupproof.harness.judging.checkers.live_group import FindingCount, GroupResult
 from groupproof.harness.judging.observed.observed_group import case_in, case_of, judgement_of
-from groupproof.harness.judging.ruling import RUNS, Judgement, rule_on
-from groupproof.harness.model.verdicts import Finding, Proof, Verdict, worst
+from groupproof.harness.judging.observed.repetition import weighed
+from groupproof.harness.judging.ruling import Judgement, rule_on
+from groupproof.harness.model.verdicts import Finding, Verdict, worst
 
 __all__ = ["INVARIANTS_AREA", "results_of"]
 
@@ -27,25 +27,27 @@ def results_of(group: GroupResult) -> list[CaseResult]:
 
 
 def _members(group: GroupResult) -> CaseResult:
-    findings = tuple(finding for count in group.members for finding in count.examples)
+    findings = _weighed(group.members, is_virtual=group.is_virtual)
     part = _part_of(group)
     case = case_of(part, group.group, findings)
     judgement = judgement_of(
-        part, findings, joined=group.joined, requests=group.requests, clients=group.clients, goodbye=group.goodbye, why=group.goodbye_reason
-    )
+        part, findings, joined=group.joined, names_members=group.names_members, requests=group.requests, clients=group.clients,
+        goodbye=group.goodbye, why=group.goodbye_reason, is_virtual=group.is_virtual,
+    )  # fmt: skip
     return CaseResult(case=case, ruling=rule_on(case, [judgement]), duration_s=group.duration_s)
 
 
 def _invariants_result(group: GroupResult) -> CaseResult:
     part = _part_of(group)
-    broken = tuple(finding for count in group.invariants for finding in _weighed(count, is_virtual=group.is_virtual))
+    broken = _weighed(group.invariants, is_virtual=group.is_virtual)
     fine = Finding(
         verdict=Verdict.OK, requirement=part.invariant_requirements[0], expected="The group keeps the laws of groups.",
         observed=f"No law was broken in {group.observations} observations.",
     )  # fmt: skip
     title = f"What happened in group {group.group!r}, by the laws of groups"
     case, findings = case_in(INVARIANTS_AREA, group.group, title, broken, part.invariant_requirements, dialect=part.dialect), broken or (fine,)
-    judgement = Judgement(verdict=worst(finding.verdict for finding in findings), findings=findings)
+    verdict = worst(finding.verdict for finding in findings)
+    judgement = Judgement(verdict=verdict, findings=findings, measures_lag=group.is_virtual)
     return CaseResult(case=case, ruling=rule_on(case, [judgement]), duration_s=group.duration_s)
 
 
@@ -53,12 +55,5 @@ def _part_of(group: GroupResult) -> DialectCheckers:
     return checkers_named(group.dialect) or CLASSIC_CHECKERS
 
 
-def _weighed(count: FindingCount, *, is_virtual: bool) -> Iterator[Finding]:
-    """Yield the findings as they count: lateness and silence in real time count only if they occur as often as a case is repeated (contract,
-    Repetition)."""
-    for example in count.examples:
-        if example.proof is Proof.SAFETY or is_virtual or count.count >= RUNS:
-            yield example
-        else:
-            times = "once" if count.count == 1 else f"{count.count} times"
-            yield replace(example, verdict=Verdict.INFORMATIONAL, observed=f"{example.observed} Seen {times}.")
+def _weighed(counts: Iterable[FindingCount], *, is_virtual: bool) -> tuple[Finding, ...]:
+    return tuple(weighed(example, count.count, is_virtual=is_virtual) for count in counts for example in count.examples)

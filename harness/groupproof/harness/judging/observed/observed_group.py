@@ -19,6 +19,7 @@ from groupproof.harness.judging.checkers.tracking.departures import Departures
 from groupproof.harness.judging.checkers.tracking.earlier_members import EarlierMembers
 from groupproof.harness.judging.checkers.tracking.process_names import with_process_names
 from groupproof.harness.judging.checkers.tracking.reader_registry import membership_apis
+from groupproof.harness.judging.observed.repetition import all_weighed
 from groupproof.harness.judging.ruling import Judgement, rule_on
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.case_dialect import case_id
@@ -30,12 +31,14 @@ from groupproof.harness.model.verdicts import Finding, Goodbye, Level, Verdict, 
 from groupproof.protocol.rules.dialect import Dialect
 from groupproof.protocol.trace import Trace
 
-__all__ = ["ANSWERED", "OBSERVED", "case_in", "case_of", "judge_live", "judgement_of", "result_of"]
+__all__ = ["ANSWERED", "NOBODY_ASKED", "OBSERVED", "case_in", "case_of", "judge_live", "judgement_of", "result_of"]
 
 OBSERVED: Final = "observed"
 """The area of the cases made from a live group."""
 ANSWERED: Final = "answered"
 """The area of the cases made from a coordinator's answers to a group."""
+
+NOBODY_ASKED: Final = "not judged: nobody asked to join"
 
 
 def judge_live(trace: Trace, *, is_whole: bool = True) -> list[CaseResult]:
@@ -58,12 +61,15 @@ def _judged(group: str, story: Trace, *, is_whole: bool) -> CaseResult:
     for obs in story:
         departures.follow(obs)
     spoken = checkers_spoken(obs for obs in evidence.sent if is_whole or earlier.is_judged(obs))
-    findings = tuple(capped(finding) for part, own in spoken for found in CheckerSet(part.members).by_checker(own) for finding in found)
+    is_virtual = bool(story) and story[0].clock == "virtual"
+    found = [capped(finding) for part, own in spoken for found in CheckerSet(part.members).by_checker(own) for finding in found]
+    findings = all_weighed(found, is_virtual=is_virtual)
     part = spoken[0][0] if spoken else CLASSIC_CHECKERS
     goodbye, why = departures.clean_close()
     judgement = judgement_of(
-        part, findings, joined=departures.has_members, requests=departures.requests, clients=sorted(departures.of), goodbye=goodbye, why=why
-    )
+        part, findings, joined=departures.has_members, names_members=departures.names_members, requests=departures.requests,
+        clients=sorted(departures.of), goodbye=goodbye, why=why, is_virtual=is_virtual,
+    )  # fmt: skip
     return result_of(case_of(part, group, findings), judgement, story)
 
 
@@ -93,11 +99,17 @@ def case_in(area: str, group: str, title: str, findings: Sequence[Finding], requ
 
 
 def judgement_of(
-    part: DialectCheckers, findings: tuple[Finding, ...], *, joined: bool, requests: int, clients: Sequence[str], goodbye: Goodbye, why: str
-) -> Judgement:
-    """Return the judgement on the members of a group, from the findings and the number of requests."""
+    part: DialectCheckers, findings: tuple[Finding, ...], *, joined: bool, names_members: bool, requests: int, clients: Sequence[str],
+    goodbye: Goodbye, why: str, is_virtual: bool,
+) -> Judgement:  # fmt: skip
+    """Return the judgement on the members of a group, from the findings and the number of requests.
+
+    A group in which nobody asked to join only stores offsets: it has no members to judge, and says nothing about other groups of the run.
+    """
+    if not joined and not names_members:
+        return Judgement(verdict=Verdict.UNIMPLEMENTED, reason=NOBODY_ASKED, findings=findings, measures_lag=is_virtual)
     if not joined:
-        return Judgement(verdict=Verdict.INCONCLUSIVE, reason="nobody joined", findings=findings)
+        return Judgement(verdict=Verdict.INCONCLUSIVE, reason="nobody joined", findings=findings, measures_lag=is_virtual)
     fine = Finding(
         verdict=Verdict.OK,
         requirement=part.member_requirements[0],
@@ -105,4 +117,5 @@ def judgement_of(
         observed=f"Nothing illegal in {requests} requests of {', '.join(clients)}.",
     )
     all_findings = (*findings, fine)
-    return Judgement(verdict=worst(finding.verdict for finding in all_findings), findings=all_findings, goodbye=goodbye, goodbye_reason=why)
+    verdict = worst(finding.verdict for finding in all_findings)
+    return Judgement(verdict=verdict, findings=all_findings, goodbye=goodbye, goodbye_reason=why, measures_lag=is_virtual)

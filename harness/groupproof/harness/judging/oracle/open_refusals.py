@@ -14,7 +14,7 @@ from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
 from groupproof.harness.judging.oracle.open_answers import OpenAnswer
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
-from groupproof.protocol.vocabulary import Api, ErrorCode, Level
+from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState, Level
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember
@@ -25,17 +25,29 @@ __all__ = ["OPEN_REFUSALS", "OpenRefusal", "open_refusal"]
 
 _TAKES: Final = "Apache Kafka takes the request"
 _MAY_REFUSE: Final = "which no KIP forbids"
+_STATES: Final = frozenset(state.lower() for state in (*GroupState, *ConsumerState, "NotReady"))
+"""The states of all kinds of groups; NotReady is one of streams groups (KIP-1071)."""
+
+_TYPES: Final = frozenset({"classic", "consumer", "share", "streams"})
 _TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenRefusal:
-    """Requests of an API that may be refused with one of the codes. `is_for` selects them by group and request."""
+    """Requests of an API that may be refused with one of the codes. `is_for` selects them by group and request, `is_for_any` by the request alone
+    where it is about no group."""
 
     requirement: str
     api: Api
     codes: tuple[int, ...]
-    is_for: Callable[[ConsumerGroup, Any], bool]
+    is_for: Callable[[ConsumerGroup, Any], bool] | None = None
+    is_for_any: Callable[[Any], bool] | None = None
+
+    def selects(self, group: ConsumerGroup | None, asked: Any) -> bool:
+        """Return whether the refusal may answer the request `asked`; `group` is its group, None where that is no consumer group."""
+        if self.is_for_any is not None:
+            return self.is_for_any(asked)
+        return group is not None and self.is_for is not None and self.is_for(group, asked)
 
 
 def _joins(asked: Any) -> bool:
@@ -86,6 +98,12 @@ def _removes_consumers(group: ConsumerGroup, asked: Any) -> bool:
     return bool(named) and all(member_id in group.members and member_id not in group.classic for member_id in named)
 
 
+def _filters_by_no_such_name(asked: Any) -> bool:
+    """Return whether a filter of ListGroups names a state or a type that no kind of group has, in any case of letters (KAFKA-16095)."""
+    states, types = ({name.strip().lower() for name in names} for names in (asked.states_filter, asked.types_filter))
+    return bool(states - _STATES or types - _TYPES)
+
+
 _INVALID, _STRANGER, _FENCED = ErrorCode.INVALID_REQUEST, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID
 _BEAT: Final = Api.CONSUMER_GROUP_HEARTBEAT
 _NO_TOPIC: Final = 17  # INVALID_TOPIC_EXCEPTION, which no coordinator of Kafka answers
@@ -100,6 +118,8 @@ OPEN_REFUSALS: Final = (
     OpenRefusal(requirement="CGO-15", api=Api.OFFSET_COMMIT, codes=(_STRANGER,), is_for=_is_named_for_nothing),
     OpenRefusal(requirement="CGO-15", api=Api.TXN_OFFSET_COMMIT, codes=(_STRANGER,), is_for=_is_named_for_nothing),
     OpenRefusal(requirement="CGO-22", api=Api.OFFSET_COMMIT, codes=(_STRANGER, _FENCED), is_for=_names_another_instance),
+    # An administrator alone sees this (Redpanda). KIP-518 and KIP-848 describe the filters for the names that exist.
+    OpenRefusal(requirement="CGD-22", api=Api.LIST_GROUPS, codes=(_INVALID,), is_for_any=_filters_by_no_such_name),
     OpenRefusal(requirement="CGG-48", api=Api.LEAVE_GROUP, codes=(_STRANGER,), is_for=_removes_consumers),
 )
 
@@ -110,9 +130,7 @@ def open_refusal(asked: Exchange, arrival: Arrival, machine: Coordinator, histor
     codes = _codes(asked.answer or {}) if of_api else set()
     candidates = [item for item in of_api if len(codes) == 1 and codes <= set(item.codes)]
     group = _consumer_group(machine, history.group, asked.api) if candidates else None
-    found = (
-        None if group is None or _is_handed_out(asked, history) else next((item for item in candidates if item.is_for(group, asked.message)), None)
-    )
+    found = None if _is_handed_out(asked, history) else next((item for item in candidates if item.selects(group, asked.message)), None)
     if found is None or machine.due_refusals(asked.message, arrival, now_ms):
         return None
     return OpenAnswer(requirement=found.requirement, level=Level.INFO, words=_MAY_REFUSE, expected=_TAKES)

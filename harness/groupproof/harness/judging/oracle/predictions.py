@@ -14,7 +14,6 @@ from functools import partial
 from typing import Any, Final
 
 from groupproof.coordinator.machine.coordinator import Settings
-from groupproof.harness.judging.oracle.answer_diff import Difference
 from groupproof.harness.judging.oracle.deviation_findings import comes_further, deviation_findings, has_consumers, with_broken_target
 from groupproof.harness.judging.oracle.exchanges import History, histories
 from groupproof.harness.judging.oracle.explanation import Prediction, finding_of, idle_findings, open_findings, predictions_of, unusual_ids
@@ -47,13 +46,13 @@ _LATE_MS: Final = 2_000.0
 class TracePrediction:
     """The result for a trace by a profile. `findings` are the differences from the rules, at most one adverse one for each group. `upheld` is
     one OK for each requirement that was kept. `transitions` are the machine's moves of the groups, which reports draw beside the frames.
-    `unlike` are the differences in the first diverging answer of each group."""
+    `divergences` are the first answers of the groups that the rules do not give."""
 
     findings: tuple[Finding, ...]
     upheld: tuple[Finding, ...]
     predictions: tuple[Prediction, ...]
     transitions: tuple[Observation, ...]
-    unlike: tuple[Difference, ...] = ()
+    divergences: tuple[Divergence, ...] = ()
 
 
 def read(
@@ -76,7 +75,7 @@ def read(
     upheld: dict[str, Finding] = {}
     entries: list[Prediction] = []
     moves: list[Observation] = []
-    unlike: list[Difference] = []
+    divergences: list[Divergence] = []
     for history in of_groups:
         if groups is not None and history.group not in groups:
             continue
@@ -85,10 +84,10 @@ def read(
         upheld.update({finding.requirement: finding for finding in _upheld(replay)})
         entries += predictions_of(history.group, replay)
         moves += _observed(history.group, replay)
-        unlike += () if replay.divergence is None else replay.divergence.differences
+        divergences += () if replay.divergence is None else (replay.divergence,)
     return TracePrediction(
         findings=tuple(findings), upheld=tuple(upheld.values()), predictions=tuple(sorted(entries, key=lambda prediction: prediction.seq)),
-        transitions=tuple(sorted(moves, key=lambda obs: obs.at_ns)), unlike=tuple(unlike),
+        transitions=tuple(sorted(moves, key=lambda obs: obs.at_ns)), divergences=tuple(divergences),
     )  # fmt: skip
 
 

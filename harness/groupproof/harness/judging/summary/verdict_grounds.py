@@ -46,11 +46,17 @@ def _parts(ruling: Ruling) -> Iterator[str]:
     which = f", run {ruling.run}" if count < runs and not ruling.stability.startswith("unstable") else ""
     yield f"{word} in {count} of {runs} run{'s' if runs > 1 else ''}{which}"
     yield f"{ruling.receipts} receipt{'' if ruling.receipts == 1 else 's'}"
-    yield f"the kit lagged {ruling.lag_ms:.0f} ms at most" if ruling.lag_ms else "the kit did not lag"
+    yield _lag(ruling)
     if finding is not None and finding.grounds is not None and finding.grounds.word:
         otherwise = "that held when it was tried" if finding.grounds.is_tried else "where that is wrong the shim is to blame"
         yield f"it rests on the shim's word for {finding.grounds.word}: {otherwise}, see groupproof shim check"
     yield from (f"repeated alone, because at first {blur}" for blur in dict.fromkeys(ruling.blurs))
+
+
+def _lag(ruling: Ruling) -> str:
+    if not ruling.measures_lag:
+        return "the kit's lag was not measured"
+    return f"the kit lagged {ruling.lag_ms:.0f} ms at most" if ruling.lag_ms else "the kit did not lag"
 
 
 def _runs(ruling: Ruling) -> tuple[int, int]:

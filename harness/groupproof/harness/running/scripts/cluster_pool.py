@@ -5,7 +5,7 @@ Groups are independent, so that all cases of a set run side by side on one clust
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,6 +18,7 @@ from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.script import Ask, MoveGroup, Script
 from groupproof.harness.model.script_bindings import GROUP_PREFIX, topics_of
 from groupproof.harness.running.scripts.cluster_settings import ClusterSettings
+from groupproof.harness.running.scripts.group_overrides import BY_CASE, broker_settings, configured, overridable
 from groupproof.harness.subjects.brokers.broker_lag import LagReporter
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject, KnownSetting, has_fixed_settings, moves_by_election, topics_change_all_groups
 from groupproof.harness.subjects.brokers.cluster_map import ClusterMap, mapped
@@ -126,6 +127,31 @@ class PooledCluster:
         found = await self.learned.of_groups(groups)
         return replace(self, settings=found.values, unmet=found.unmet, known_settings=found.known_settings, disagreement=found.disagreement)
 
+    @asynccontextmanager
+    async def configured(self, script: Script, groups: Collection[str]) -> AsyncIterator[PooledCluster]:
+        """Yield the cluster as `groups`, those of the script, have it: with configs of their own if these are all that the script lacks.
+
+        Where the broker refuses them, its settings stay `unmet`, with its message. If the script lacks other settings too, it will not run: only those
+        are `unmet`, and no group is changed.
+        """
+        configs = overridable(script, self.unmet)
+        possible = self._with(broker_settings(configs))
+        if not configs or possible.hindrances(script):
+            yield possible
+            return
+        async with configured(self.where, groups, configs) as refusal:
+            reasons = {name: f"{self.unmet[name]}; {refusal}" for name in broker_settings(configs)}
+            yield replace(self, unmet={**self.unmet, **reasons}) if refusal else possible
+
+    def _with(self, settings: Mapping[str, Any]) -> PooledCluster:
+        """Return the cluster with these settings in force for the groups of a case."""
+        return replace(
+            self,
+            settings={**self.settings, **settings},
+            unmet={name: why for name, why in self.unmet.items() if name not in settings},
+            known_settings={**self.known_settings, **{name: KnownSetting(value, BY_CASE) for name, value in settings.items()}},
+        )
+
     def known_texts(self) -> list[str]:
         """Return the known settings of its brokers with their sources, for the report."""
         return [] if self.learned is None else list(self.learned.known_texts())
@@ -163,7 +189,7 @@ async def opened(subject: BrokerSubject, spec: ClusterSpec, cases: Iterable[Case
     topics = {name: partitions for case in cases for name, partitions in topics_of(script_of(case).topics, prefix).items()}
     async with subject.cluster(settings=dict(spec.settings), brokers=spec.brokers, topics=topics) as cluster, mapped(cluster) as where:
         where.unreadable = await unreadable(where, f"{prefix}versions")
-        learned = ClusterSettings(subject, where, dict(spec.settings), prefix)
+        learned = ClusterSettings(subject, where, dict(spec.settings), prefix, next(iter(topics), ""))
         first = await learned.of_first_broker()
         turns = PartitionTurns(await offsets_partitions(cluster) if spec.moves else 0)
         yield PooledCluster(where=where, turns=turns, learned=learned, settings=first.values, unmet=first.unmet, known_settings=first.known_settings)

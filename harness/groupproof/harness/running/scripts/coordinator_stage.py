@@ -9,6 +9,7 @@ from typing import Any
 
 import trio
 
+from groupproof.harness.judging.broker_settings import UNREPORTED
 from groupproof.harness.judging.case_result import Play
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.judging.script_judgement import has_failed, judge_script_run
@@ -22,9 +23,9 @@ from groupproof.harness.running.canary import Canary, watch_lags
 from groupproof.harness.running.error_search import trouble_in
 from groupproof.harness.running.run_clock import clock_from_now
 from groupproof.harness.running.scripts.cluster_pool import ClusterKeeper, ClusterSpec, PooledCluster, cases_by_cluster, cluster_spec_of, opened
-from groupproof.harness.running.scripts.group_overrides import with_group_configs
 from groupproof.harness.running.scripts.script_runner import STEPS_S, IsLost, perform
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
+from groupproof.harness.subjects.brokers.running_broker import AddressedBrokers
 from groupproof.protocol.rules import profile as profile_named
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.group_configs import PROTOCOLS
@@ -114,7 +115,7 @@ class BrokerStage:
         if missing:
             _note(recorder, "unimplemented", why="; ".join(missing))
             return
-        async with with_group_configs(cluster, script, groups) as configured, configured.turns.held(groups):
+        async with cluster.configured(script, groups) as configured, configured.turns.held(groups):
             if hindrances := configured.hindrances(script):
                 _note(recorder, "unmet", why="; ".join(hindrances), fixed=cluster.has_fixed_settings)
                 return
@@ -124,7 +125,8 @@ class BrokerStage:
         name, version = called(self.subject)
         ground = {"settings": dict(cluster.settings), "profile": self.profile, "subject": {"name": name, "version": version}}
         sources = {name: value.source for name, value in cluster.known_settings.items()}
-        return {**ground, "sources": sources} if sources else ground
+        unreported = [name for name in UNREPORTED if name not in cluster.settings] if isinstance(self.subject, AddressedBrokers) else []
+        return {**ground, **({"sources": sources} if sources else {}), **({"unreported": unreported} if unreported else {})}
 
     def _is_lost(self, case: Case) -> IsLost | None:
         """Return the check of a running case; none in virtual time, where waits cost nothing."""

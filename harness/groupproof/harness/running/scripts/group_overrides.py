@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any, Final
 
 import trio
 
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.script import Ask, Script
-from groupproof.harness.running.scripts.cluster_pool import PooledCluster
-from groupproof.harness.subjects.brokers.cluster import KnownSetting
 from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
 from groupproof.harness.subjects.brokers.reported_settings import described_configs
 from groupproof.harness.subjects.brokers.topic_admin import configure_group, unconfigure_group
@@ -25,7 +22,7 @@ from groupproof.protocol.rules.consumer.group_configs import GROUP_CONFIGS, Conf
 from groupproof.protocol.rules.setting_values import as_text
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["BY_CASE", "with_group_configs"]
+__all__ = ["BY_CASE", "broker_settings", "configured", "overridable"]
 
 BY_CASE: Final = "a config of the case's groups"
 
@@ -37,56 +34,39 @@ _REMOVAL_S: Final = 5.0
 _ABOUT_CONFIGS: Final = frozenset({Api.INCREMENTAL_ALTER_CONFIGS, Api.DESCRIBE_CONFIGS})
 
 
-@asynccontextmanager
-async def with_group_configs(cluster: PooledCluster, script: Script, groups: Collection[str]) -> AsyncIterator[PooledCluster]:
-    """Yield the cluster as `groups`, those of the script, have it: with configs of their own if these are all that the script lacks.
-
-    The configs are removed at the end. Where the broker refuses them, its settings stay `unmet`, with its message. If the script lacks other settings
-    too, it will not run: only those are `unmet`, and no group is changed.
-    """
-    configs = _lacking(cluster, script)
-    possible = _with(cluster, configs)
-    if not configs or possible.hindrances(script):
-        yield possible
-        return
-    configured: list[str] = []
-    try:
-        yield await _configure(cluster, groups, configs, configured)
-    finally:
-        with trio.move_on_after(_REMOVAL_S, shield=True):
-            await _remove(cluster.where, configured, configs)
-
-
-def _lacking(cluster: PooledCluster, script: Script) -> dict[str, Any]:
+def overridable(script: Script, unmet: Collection[str]) -> dict[str, Any]:
     """Return the unmet settings of the script that can be configs of its groups; none if the script is about such configs."""
     if any(isinstance(step, Ask) and step.api in _ABOUT_CONFIGS for step in script.steps):
         return {}
-    unmet = cluster.unmet.keys() & script.settings.keys()
-    return {name: script.settings[config.broker] for name, config in GROUP_CONFIGS.items() if config.broker in unmet}
+    return {name: script.settings[config.broker] for name, config in GROUP_CONFIGS.items() if config.broker in script.settings.keys() & unmet}
 
 
-def _with(cluster: PooledCluster, configs: Mapping[str, Any]) -> PooledCluster:
-    """Return the cluster with `configs` in force."""
-    values = {GROUP_CONFIGS[name].broker: value for name, value in configs.items()}
-    return replace(
-        cluster,
-        settings={**cluster.settings, **values},
-        unmet={name: why for name, why in cluster.unmet.items() if name not in values},
-        known_settings={**cluster.known_settings, **{name: KnownSetting(value, BY_CASE) for name, value in values.items()}},
-    )
+def broker_settings(configs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return configs of a group by the names of the broker's settings that they override."""
+    return {GROUP_CONFIGS[name].broker: value for name, value in configs.items()}
 
 
-async def _configure(cluster: PooledCluster, groups: Collection[str], configs: Mapping[str, Any], configured: list[str]) -> PooledCluster:
+@asynccontextmanager
+async def configured(where: ClusterMap, groups: Collection[str], configs: Mapping[str, Any]) -> AsyncIterator[str]:
+    """Give the groups these configs, and remove them at the end. Yield "", or why the broker refuses them."""
     texts = {name: as_text(value) for name, value in configs.items()}
+    changed: list[str] = []
+    try:
+        yield await _refusal(where, groups, texts, changed)
+    finally:
+        with trio.move_on_after(_REMOVAL_S, shield=True):
+            await _remove(where, changed, texts)
+
+
+async def _refusal(where: ClusterMap, groups: Collection[str], texts: Mapping[str, str], changed: list[str]) -> str:
     try:
         for group in groups:
-            await configure_group(cluster.where.cluster.connect, cluster.where.cluster.addresses[0], group, texts)
-            configured.append(group)
-            await _until_known(cluster.where, group, texts)
+            await configure_group(where.cluster.connect, where.cluster.addresses[0], group, texts)
+            changed.append(group)
+            await _until_known(where, group, texts)
     except BrokenEnvironment as refused:
-        values = {GROUP_CONFIGS[name].broker for name in configs}
-        return replace(cluster, unmet={name: f"{why}; {refused}" if name in values else why for name, why in cluster.unmet.items()})
-    return _with(cluster, configs)
+        return str(refused)
+    return ""
 
 
 async def _until_known(where: ClusterMap, group: str, texts: Mapping[str, str]) -> None:

@@ -62,5 +62,5 @@ def _answers(simulation: Simulation, plan: Schedule, trace: Trace) -> Iterator[C
         return
     upstream: Mapping[str, Any] = {"profile": simulation.profile, "settings": simulation.coordinator_settings, "groups": ()}
     tolerance = _EXACT if any(obs.clock == "virtual" for obs in trace) else None
-    results = judge_coordinator(trace, upstream, names_release=False, tolerance=tolerance)
+    results = judge_coordinator(trace, upstream, is_only_way=True, names_release=False, tolerance=tolerance)
     yield from (result for result in results if isinstance(result, CaseResult))

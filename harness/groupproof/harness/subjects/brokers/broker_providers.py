@@ -106,6 +106,8 @@ def meet(subject: BrokerSubject, say: Say, prefix: str = GROUP_PREFIX) -> None:
         trio.run(subject.learn)
         if subject.guess is not None:
             say(subject.guess.sentence)
+    else:
+        trio.run(subject.reach)
     if subject.by_hand:
         refuted = trio.run(_refuted, subject, prefix)
         if refuted:

@@ -6,16 +6,18 @@ A group follows the broker's settings or a default for all groups. The effective
 from __future__ import annotations
 
 import uuid
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from groupproof.harness.subjects.brokers.assigned_topics import LEAVES, consumer_heartbeat
 from groupproof.harness.subjects.brokers.cluster import KnownSetting
-from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
 from groupproof.harness.subjects.brokers.reported_settings import described_configs
 from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NoCommonVersion
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.consumer.group_configs import GROUP_CONFIGS, HEARTBEAT_INTERVAL, PROTOCOLS, ConfigResource
 from groupproof.protocol.vocabulary import Api, ErrorCode
+
+if TYPE_CHECKING:
+    from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
 
 __all__ = ["BY_ANSWERS", "BY_GROUPS", "evident_settings"]
 

@@ -12,7 +12,9 @@ from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.assigned_topics import wait_until_assigned
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.networks.request_connection import GONE, Asker, Connect, NoCommonVersion, asking
+from groupproof.harness.subjects.networks.wrong_port import other_server, tls_hint
 from groupproof.protocol.vocabulary import COORDINATOR_UNAVAILABLE, Api, ErrorCode, error_named
+from groupproof.protocol.wire.message_codec import FramingError
 
 __all__ = [
     "UP_S", "controller_of", "create_topics", "delete_groups", "delete_topics", "groups_over", "wait_until_coordinating", "wait_until_up",
@@ -22,6 +24,10 @@ UP_S: Final = 120.0
 """How long brokers may take to coordinate groups, in seconds; a cold JVM on a busy host needs half a minute."""
 
 _PAUSE_S: Final = 0.1
+_ATTEMPT_S: Final = 5.0
+"""How long each attempt may take, even when the time is over."""
+
+_MUTE: Final = "a connection can be made, but no request is answered"
 _EMPTIED_S: Final = 15.0
 """How long groups may take to be empty after their members have left: a first join phase waits for its initial delay (3 s by default) and for
 pending members."""
@@ -50,8 +56,12 @@ async def wait_until_up(
     *,
     within_s: float = UP_S,
     otherwise: str = "the brokers did not come up",
+    uses_tls: bool = True,
 ) -> None:
-    """Wait until every address answers ApiVersions, and each broker's Metadata names them all; raise `BrokenEnvironment`, which says `otherwise`."""
+    """Wait until every address answers ApiVersions, and each broker's Metadata names them all; raise `BrokenEnvironment`, which says `otherwise`.
+
+    Without `uses_tls` the port may need TLS, and the error says so.
+    """
 
     async def check() -> None:
         for host, port in addresses:
@@ -60,7 +70,7 @@ async def wait_until_up(
                 if len(answer["brokers"]) < len(addresses):
                     raise _NotYet(f"{host}:{port} knows of {len(answer['brokers'])} of {len(addresses)} brokers")
 
-    await _patiently(check, dead, within_s, otherwise)
+    await _patiently(check, dead, within_s, otherwise, uses_tls=uses_tls)
 
 
 async def wait_until_coordinating(
@@ -225,17 +235,24 @@ async def _empty(asker: Asker, group: str) -> None:
         await asker.ask(Api.LEAVE_GROUP, {"group_id": group, "members": (leaving,)})
 
 
-async def _patiently(check: Callable[[], Awaitable[None]], dead: Callable[[], list[str]], within_s: float, otherwise: str) -> None:
-    """Repeat `check` until it passes; raise `BrokenEnvironment` when a process is dead or the time is over."""
-    text = "nothing was tried"
+async def _patiently(
+    check: Callable[[], Awaitable[None]], dead: Callable[[], list[str]], within_s: float, otherwise: str, *, uses_tls: bool = True
+) -> None:
+    """Repeat `check` until it passes; raise `BrokenEnvironment` when a process is dead, the time is over, or the server is no broker at all."""
+    text = ""
     deadline = trio.current_time() + within_s
     while True:
         if ended := dead():
             raise BrokenEnvironment(f"{otherwise}: {'; '.join(ended)}")
-        try:
-            return await check()
-        except (_NotYet, NoCommonVersion, *GONE) as error:
-            text = str(error) or type(error).__name__
+        with trio.move_on_at(max(deadline, trio.current_time() + _ATTEMPT_S)):
+            try:
+                return await check()
+            except FramingError as error:
+                if named := other_server(error.first_bytes):
+                    raise BrokenEnvironment(f"{otherwise}: {named}") from error
+                text = str(error)
+            except (_NotYet, NoCommonVersion, *GONE) as error:
+                text = (str(error) or type(error).__name__) + ("" if uses_tls else tls_hint(error))
         if trio.current_time() > deadline:
-            raise BrokenEnvironment(f"{otherwise} within {within_s:g} s: {text}")
+            raise BrokenEnvironment(f"{otherwise} within {within_s:g} s: {text or _MUTE}")
         await trio.sleep(_PAUSE_S)

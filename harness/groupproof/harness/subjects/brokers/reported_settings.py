@@ -49,7 +49,7 @@ def unmet_among(asked: Mapping[str, Any], settings: Mapping[str, str | None] | s
     for name, value in asked.items():
         # A broker lists a setting that it was given and does not know as a secret.
         if settings.get(name) is None:
-            unmet[name] = "the broker knows no such setting"
+            unmet[name] = "the broker lists no such setting"
         elif settings[name] != _describe(value):
             unmet[name] = f"the broker has {settings[name]}, {_describe(value)} is needed"
     return unmet

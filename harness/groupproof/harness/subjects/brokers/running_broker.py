@@ -61,12 +61,17 @@ class AddressedBrokers:
     async def learn(self) -> None:
         """Ask the brokers for their versions, which decide the profile; raise `BrokenEnvironment` where none answers."""
         connect = Connector.of(self.security).connect
-        await self._until_up(connect)
+        await self.reach()
         self.guess = guessed(await versions_of(await connect(*self.bootstrap[0])))
+
+    async def reach(self) -> None:
+        """Wait until a broker answers; raise `BrokenEnvironment`, which says what the port answers instead."""
+        await self._until_up(Connector.of(self.security).connect)
 
     async def _until_up(self, connect: Connect) -> None:
         host, port = self.bootstrap[0]
-        await wait_until_up(connect, self.bootstrap[:1], list, within_s=_UP_S, otherwise=f"no broker answers at {host}:{port}")
+        otherwise = f"no broker answers at {host}:{port}"
+        await wait_until_up(connect, self.bootstrap[:1], list, within_s=_UP_S, otherwise=otherwise, uses_tls=self.security.uses_tls)
 
     @asynccontextmanager
     async def cluster(self, *, settings: Mapping[str, Any], brokers: int, topics: Mapping[str, int]) -> AsyncIterator[RunningCluster]:
@@ -100,8 +105,10 @@ class AddressedBrokers:
         return SettingsReport(settings=settings, unmet={**self._unmet(unreported, by_name), **differing(asked, settings)})
 
     def _unmet(self, unreported: Mapping[str, Any], settings: Mapping[str, str | None] | str) -> dict[str, str]:
-        hint = f"; give them with {BY_HAND} NAME=VALUE" if isinstance(settings, str) else ""
-        return {name: f"{why}{hint}" for name, why in unmet_among(unreported, settings).items()}
+        """Return the settings that do not hold, each with the reason. Of those that the broker does not list, its user may know the value."""
+        listed = {} if isinstance(settings, str) else settings
+        hint = f"; give {'them' if isinstance(settings, str) else 'its value'} with {BY_HAND} NAME=VALUE"
+        return {name: f"{why}{hint if listed.get(name) is None else ''}" for name, why in unmet_among(unreported, settings).items()}
 
     async def _remove(self, connector: Connector, topics: Sequence[str], groups: Iterable[str]) -> None:
         """Delete the created topics and groups, as far as the broker allows, and report the rest."""

@@ -11,20 +11,18 @@ from typing import Final
 
 import trio
 
+from groupproof.harness.subjects.brokers.bound_probes import JOINS, MAX_SESSION, METADATA_BYTES, MOST, commit_code, join_code
 from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
-from groupproof.harness.subjects.brokers.measured_settings import INITIAL_DELAY, MIN_SESSION, join_request, measured
+from groupproof.harness.subjects.brokers.measured_settings import INITIAL_DELAY, MIN_SESSION, first_join, join_request
 from groupproof.harness.subjects.networks.request_connection import GONE, NoCommonVersion
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = ["refutations"]
 
-MAX_SESSION: Final = "group.max.session.timeout.ms"
 MAX_SIZE: Final = "group.max.size"
-METADATA_BYTES: Final = "offset.metadata.max.bytes"
 PARTITIONS: Final = "offsets.topic.num.partitions"
 
 _OFFSETS: Final = "__consumer_offsets"
-_MOST: Final = 2**31 - 1
 _SESSION_MS: Final = 10_000
 _SIZE_MAX: Final = 8
 """A larger maximum group size is believed: only a join after all others would test it."""
@@ -62,7 +60,7 @@ class _Probe:
     @property
     def session_ms(self) -> int:
         """Return a session timeout that the claimed bounds allow."""
-        return min(max(_SESSION_MS, self.claimed.get(MIN_SESSION, 0)), self.claimed.get(MAX_SESSION, _MOST))
+        return min(max(_SESSION_MS, self.claimed.get(MIN_SESSION, 0)), self.claimed.get(MAX_SESSION, MOST))
 
 
 async def refutations(where: ClusterMap, node_id: int, group: str, topic: str, claimed: Mapping[str, int]) -> dict[str, str]:
@@ -85,25 +83,19 @@ async def refutations(where: ClusterMap, node_id: int, group: str, topic: str, c
 async def _least_session(probe: _Probe, claimed: int) -> str:
     if await _join_code(probe, claimed) == ErrorCode.INVALID_SESSION_TIMEOUT:
         return f"it refuses a session timeout of {claimed} ms"
-    is_taken = claimed > 1 and await _join_code(probe, claimed - 1) in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED)
+    is_taken = claimed > 1 and await _join_code(probe, claimed - 1) in JOINS
     return f"it takes a session timeout of {claimed - 1} ms" if is_taken else ""
 
 
 async def _greatest_session(probe: _Probe, claimed: int) -> str:
     if await _join_code(probe, claimed) == ErrorCode.INVALID_SESSION_TIMEOUT:
         return f"it refuses a session timeout of {claimed} ms"
-    is_taken = claimed < _MOST and await _join_code(probe, claimed + 1) in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED)
+    is_taken = claimed < MOST and await _join_code(probe, claimed + 1) in JOINS
     return f"it takes a session timeout of {claimed + 1} ms" if is_taken else ""
 
 
 async def _join_code(probe: _Probe, session_ms: int) -> int:
-    """Return the error code for a new member's JoinGroup; a member id in the answer leaves again."""
-    group = await probe.new_group(f"s{session_ms}")
-    async with probe.where.asker_of(group) as asker:
-        answer = await asker.ask(Api.JOIN_GROUP, join_request(group, session_ms))
-        if answer["error_code"] in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED):
-            await asker.ask(Api.LEAVE_GROUP, {"group_id": group, "members": ({"member_id": answer["member_id"]},)})
-        return int(answer["error_code"])
+    return await join_code(probe.where, await probe.new_group(f"s{session_ms}"), session_ms)
 
 
 # The rest ------------------------------------------------------------------------------------------------------------------------------
@@ -113,10 +105,10 @@ async def _initial_delay(probe: _Probe, claimed: int) -> str:
     """Measure several times if the delay seems longer: a busy host may cause one late answer."""
     shortest: int | None = None
     for number in range(_LOOKS):
-        observed = (await measured(probe.where, await probe.new_group(f"delay{number}"))).get(INITIAL_DELAY)
-        if observed is None or claimed - _EARLY_MS <= observed <= claimed + _LATE_MS:
+        found = await first_join(probe.where, await probe.new_group(f"delay{number}"))
+        if found is None or claimed - _EARLY_MS <= found.delay_ms <= claimed + _LATE_MS:
             return ""
-        shortest = observed if shortest is None else min(observed, shortest)
+        shortest = found.delay_ms if shortest is None else min(found.delay_ms, shortest)
     return f"it delays the first rebalance of a group by {shortest} ms"
 
 
@@ -129,13 +121,7 @@ async def _metadata_bytes(probe: _Probe, claimed: int) -> str:
 
 
 async def _commit_code(probe: _Probe, length: int) -> int:
-    """Return the error code for a commit without a member, with metadata of `length` bytes."""
-    group = await probe.new_group("metadata")
-    async with probe.where.asker_of(group) as asker:
-        partition = {"partition_index": 0, "committed_offset": 0, "committed_metadata": "m" * length}
-        topics = ({"name": probe.topic, "partitions": (partition,)},)
-        answer = await asker.ask(Api.OFFSET_COMMIT, {"group_id": group, "generation_id": -1, "member_id": "", "topics": topics}, newest=9)
-        return int(answer["topics"][0]["partitions"][0]["error_code"])
+    return await commit_code(probe.where, await probe.new_group("metadata"), probe.topic, length)
 
 
 async def _max_size(probe: _Probe, claimed: int) -> str:

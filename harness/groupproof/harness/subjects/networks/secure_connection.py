@@ -46,9 +46,12 @@ class Connector:
         return cls(context=tls_context(security), credentials=security.credentials)
 
     async def connect(self, host: str, port: int) -> trio.abc.Stream:
-        """Raise `OSError` where nothing listens, and `BrokenEnvironment` where TLS or SASL fails."""
-        with trio.fail_after(_CONNECT_S):
-            return await self.secured(await trio.open_tcp_stream(host, port), host, port)
+        """Raise `OSError` where nothing listens, `TooSlowError` where nothing answers, and `BrokenEnvironment` where TLS or SASL fails."""
+        try:
+            with trio.fail_after(_CONNECT_S):
+                return await self.secured(await trio.open_tcp_stream(host, port), host, port)
+        except trio.TooSlowError as slow:
+            raise trio.TooSlowError(str(slow) or f"no connection to {host}:{port} within {_CONNECT_S:g} s") from slow
 
     async def secured(self, stream: trio.abc.Stream, host: str, port: int) -> trio.abc.Stream:
         """Return `stream` after TLS and SASL. It is closed where they fail."""

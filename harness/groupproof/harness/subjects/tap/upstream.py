@@ -57,16 +57,18 @@ class UpstreamInfo:
         return {"name": "upstream", **fields, "untold": self.untold}
 
 
-async def meet_upstream(connect: Connect, bootstrap: Sequence[Address], *, profile: str | None, within_s: float = _UP_S) -> UpstreamInfo:
+async def meet_upstream(
+    connect: Connect, bootstrap: Sequence[Address], *, profile: str | None, within_s: float = _UP_S, uses_tls: bool = True
+) -> UpstreamInfo:
     """Ask the brokers. Raise `BrokenEnvironment` where the first of `bootstrap` does not answer. `profile` is the release that the user names."""
-    await wait_until_up(connect, bootstrap[:1], list, within_s=within_s)
+    host, port = bootstrap[0]
+    await wait_until_up(connect, bootstrap[:1], list, within_s=within_s, otherwise=f"no broker answers at {host}:{port}", uses_tls=uses_tls)
     try:
         async with asking(await connect(*bootstrap[0])) as asker:
             ranges = asker.ranges
             brokers = tuple(named_in(Api.METADATA, await asker.ask(Api.METADATA, {"topics": ()}, newest=8)))
             topics = await topics_of(asker)
     except (*GONE, NoCommonVersion) as error:
-        host, port = bootstrap[0]
         raise BrokenEnvironment(f"{host}:{port} does not answer as a broker: {str(error) or type(error).__name__}") from error
     groups = await _groups(connect, brokers)
     settings = _common([_settings(await reported_settings(connect, address)) for address in [broker.address for broker in brokers] or bootstrap[:1]])

@@ -110,6 +110,27 @@ def test_behind_a_tap_a_cooperative_member_may_commit_what_the_newest_assignment
     assert committed_behind_a_tap(has_owner=True) == [Verdict.FAILED]
 
 
+def committed_after_a_skipped_generation(*, is_out: bool = False) -> list[Verdict]:
+    """Return what is found if a member's SyncGroup is refused in generation 2, and its next assignment, of generation 3, takes a partition away. With
+    `is_out` it lost its membership in between.
+    """
+    story, cooperative = Story(), "cooperative-sticky"
+    story.join(protocol=cooperative)
+    story.sync(gets=[T0, T1])
+    story.at(1_000).join(member=ID, generation=2, protocol=cooperative)
+    story.sync(generation=2, error=25 if is_out else 27)
+    member = OTHER if is_out else ID
+    story.at(2_000).join(member="" if is_out else ID, gets=member, generation=3, protocol=cooperative)
+    story.sync(member=member, generation=3, gets=[T0])
+    story.commit((*T1, 10), member=member, generation=3)
+    return [finding.verdict for finding in found(CommitsAreOwn, story.end(9_000))]
+
+
+def test_behind_a_tap_the_newest_assignment_takes_away_what_the_one_before_gave_whatever_generations_came_between() -> None:
+    assert committed_after_a_skipped_generation() == []
+    assert committed_after_a_skipped_generation(is_out=True) == [Verdict.NON_STRICT]
+
+
 def handed_back(*, is_told: bool, meanwhile: bool = False) -> Story:
     """m1 has T1 in generation 2 of a group that is made anew; m0 begins it, and in generation 2 again it is m0 who hands T1 back, and commits."""
     story, cooperative = Story(), "cooperative-sticky"

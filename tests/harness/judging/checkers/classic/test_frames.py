@@ -3,13 +3,8 @@ from __future__ import annotations
 import pytest
 from tests.traces import ID, Story, findings, verdict
 
-from groupproof.harness.judging.checkers.classic.frames import (
-    CommitsNameMembership,
-    GenerationsGiven,
-    InstanceIdsStay,
-    MemberIdsGiven,
-    NothingAfterLeaving,
-)
+from groupproof.harness.judging.checkers.classic.commit_membership import CommitsNameMembership
+from groupproof.harness.judging.checkers.classic.frames import GenerationsGiven, InstanceIdsStay, MemberIdsGiven, NothingAfterLeaving
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.vocabulary import Api
 
@@ -205,33 +200,6 @@ def test_a_heartbeat_of_a_connection_that_was_closed_was_sent_before_the_leave(c
     story.at(2_000).beat(connection=connection)
 
     assert verdict(NothingAfterLeaving, story) is expected
-
-
-@pytest.mark.parametrize(("error", "expected"), [(0, Verdict.FAILED), (25, Verdict.NON_STRICT)])
-def test_a_members_commit_without_membership_is_as_severe_as_its_answer(error: int, expected: Verdict) -> None:
-    story = Story().member()
-    story.commit(("t", 0, 3), member="", generation=-1, error=error)
-
-    assert verdict(CommitsNameMembership, story) is expected
-
-
-@pytest.mark.parametrize(("error", "expected"), [(0, Verdict.FAILED), (22, Verdict.NON_STRICT), (25, Verdict.NON_STRICT)])
-def test_a_commit_with_an_id_that_has_no_generation_yet_is_as_severe_as_its_answer_and_reported_once(error: int, expected: Verdict) -> None:
-    story = Story()
-    story.join(gets=ID, generation=-1, error=79)
-    story.commit(("t", 0, 3), member=ID, generation=-1, error=error)
-
-    (found,) = findings(CommitsNameMembership, story)
-    assert (found.verdict, found.observed) == (expected, "OffsetCommit of a member carried its member id and no generation.")
-    assert findings(GenerationsGiven, story) == []
-
-
-def test_a_commit_after_the_leave_needs_no_membership() -> None:
-    story = Story().member()
-    story.leave()
-    story.commit(("t", 0, 3), member="", generation=-1)
-
-    assert findings(CommitsNameMembership, story) == []
 
 
 def test_a_heartbeat_long_after_the_leave_is_not_strict() -> None:

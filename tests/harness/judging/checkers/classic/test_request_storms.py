@@ -7,7 +7,7 @@ from tests.traces import Story, verdict
 
 from groupproof.harness.judging.checkers.classic.request_storms import RequestsDoNotStorm
 from groupproof.harness.model.verdicts import Verdict
-from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.vocabulary import Api, ErrorCode
 
 
 @pytest.mark.parametrize(("gap_ms", "expected"), [(60, Verdict.OK), (10, Verdict.NON_STRICT)])
@@ -35,3 +35,22 @@ def test_a_clock_that_is_set_back_makes_no_storm() -> None:
     story.trace = [replace(obs, at_ns=obs.at_ns - 2_000_000_000) if obs.at_ms > 2_000 else obs for obs in story.trace]
 
     assert verdict(RequestsDoNotStorm, story) is Verdict.OK
+
+
+@pytest.mark.parametrize(
+    ("partitions", "error", "expected"),
+    [
+        (40, 0, Verdict.OK),
+        (40, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, Verdict.OK),
+        (1, 0, Verdict.OK),
+        (1, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, Verdict.NON_STRICT),
+    ],
+)
+def test_a_client_that_looks_up_each_partition_makes_no_storm_unless_one_is_refused_again_and_again(
+    partitions: int, error: int, expected: Verdict
+) -> None:
+    story = Story().member(gets=[("t", 0)])
+    for number in range(40):
+        story.at(number * 5).exchange(Api.OFFSET_FETCH, partitions=(("t", number % partitions),), error=error)
+
+    assert verdict(RequestsDoNotStorm, story) is expected

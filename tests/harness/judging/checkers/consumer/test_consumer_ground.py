@@ -7,6 +7,7 @@ import pytest
 from tests.epoch_traces import EpochStory
 
 from groupproof.harness.judging.checkers.consumer.consumer_ground import may_be_of_unobserved_member, unmet
+from groupproof.harness.judging.checkers.dialect_checkers import UnexpectedAnswer
 from groupproof.harness.judging.oracle.answer_diff import Difference
 
 MET: Mapping[str, Any] = {
@@ -61,7 +62,19 @@ def difference(field: str, expected: Any, observed: Any) -> Difference:
         ([difference("error_code", 110, 0)], False),
         ([difference("member_epoch", 2, 3), difference("heartbeat_interval_ms", 5000, 0)], False),
         ([difference("member_id", "a", "b")], False),
+        ([difference("error_code", 0, 25), difference("heartbeat_interval_ms", 5000, 0)], True),
+        ([difference("error_code", 0, 69)], True),
+        ([difference("error_code", 0, 110)], False),
+        ([difference("error_code", 25, 0)], False),
     ],
 )
 def test_a_member_that_nobody_saw_changes_epochs_and_assignments_alone(differences: list[Difference], *, is_theirs: bool) -> None:
-    assert may_be_of_unobserved_member(differences) is is_theirs
+    request = EpochStory().hb(1)
+
+    assert may_be_of_unobserved_member(UnexpectedAnswer(request=request, code=None, differences=differences)) is is_theirs
+
+
+def test_a_join_is_of_no_member_that_an_administrator_removed() -> None:
+    answer = UnexpectedAnswer(request=EpochStory().hb(0), code=25, differences=[difference("error_code", 0, 25)])
+
+    assert not may_be_of_unobserved_member(answer)

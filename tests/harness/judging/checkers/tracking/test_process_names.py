@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.traces import Story
 
 from groupproof.harness.judging.checkers.steady import Steady
@@ -28,6 +30,17 @@ def test_one_process_keeps_its_client_id_and_later_ones_are_numbered() -> None:
     join(story, 2, "b")
 
     assert names(story) == ["app", "app", "app#2"]
+
+
+def test_a_commit_without_a_member_id_is_its_connections_unless_a_process_spoke_there() -> None:
+    story = Story()
+    join(story, 1, "a")
+    for connection in (1, 2):
+        story.exchange(Api.OFFSET_COMMIT, "app", member="", generation=-1, connection=connection)
+    story.exchange(Api.OFFSET_COMMIT, "app", member="a", generation=1, connection=3)
+
+    assert names(story) == ["app", "app", "app@2", "app"]
+    assert final_names(story) == ["app", "app", "app@2", "app"]
 
 
 def test_a_process_is_known_again_on_a_new_connection_by_its_member_id() -> None:
@@ -186,3 +199,15 @@ def test_heartbeats_that_may_bring_an_id_have_a_name_when_their_member_had_one_b
     of_member = {member: Steady(client="", wire_client="app", member=member, connection=1, generation=1, apis=epochs) for member in ("a", "b")}
 
     assert {member: naming.steady_name(steady) for member, steady in of_member.items()} == {"a": "app", "b": None}
+
+
+def test_a_process_without_a_client_id_has_a_name_too_and_events_of_links_have_none() -> None:
+    story = Story()
+    for connection, client in ((1, None), (2, "")):
+        story.answer(story.request(Api.JOIN_GROUP, connection=connection), member=f"M{connection}")
+        story.trace[-2:] = [replace(obs, client=client) for obs in story.trace[-2:]]
+    link = story.see("event", who="link", connection=1, body={"name": "closed"})
+
+    assert names(story) == ["(no client id)", "(no client id)#2"]
+    assert final_names(story) == ["(no client id)#1", "(no client id)#2"]
+    assert Naming().named(link).client is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from groupproof.harness.judging.checkers.classic.classic_ground import may_be_of_unobserved_member
 from groupproof.harness.judging.checkers.classic.invariants import GroupInvariants
 from groupproof.harness.judging.checkers.classic.universal import UNIVERSAL_CHECKERS
 from groupproof.harness.judging.checkers.dialect_checkers import DialectCheckers
@@ -43,4 +44,5 @@ CLASSIC_CHECKERS: Final = DialectCheckers(
     member_requirements=("CLIENT-10", "CLIENT-11", "CLIENT-12", "CLIENT-66", "ASSIGN-09", "LEAVE-55"),
     invariant_requirements=("INV-01", "INV-04", "INV-08", "INV-12", "JOIN-13", "ASSIGN-09", "COMMIT-06", "HB-11"),
     blind_spots=(_transactions, _beginning, _strangers),
+    may_be_of_unobserved_member=may_be_of_unobserved_member,
 )

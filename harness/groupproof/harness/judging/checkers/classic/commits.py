@@ -250,11 +250,12 @@ class CommitsAreOwn(TrackingChecker):
 
     def _hands_over(self, client: str, partition: TopicPartition, request: Observation) -> bool:
         """Return whether the callback that revokes the partition may still run. In it Java's application commits, with the new generation
-        (KIP-429).
+        (KIP-429). The partition was in the assignment before: a member that joined in a generation and got none in it (its SyncGroup was refused with
+        27) still has the one from before.
         """
         if self._group.hands.hands_over_unheard(client):
-            before = self._group.assigned[client].latest.get(partition)
-            return before is not None and request.generation is not None and before.generation == request.generation - 1
+            before = self._group.assigned[client].before(request)
+            return before is not None and partition in before.partitions
         late_ms = self._group.late_ms(client)
         held = self._group.hands.of(client, partition)
         return any(holding.covers(request.at_ms, late_ms) or holding.is_handed_over_at(request, late_ms) for holding in held)

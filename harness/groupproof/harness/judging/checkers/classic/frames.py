@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from groupproof.harness.judging.checkers.checker import Numbers, UnderWay, Waiting
 from groupproof.harness.judging.checkers.claim import Claim
-from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, IN_FLIGHT_MS, SLACK_MS, error_of, instance_of
+from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, IN_FLIGHT_MS, SLACK_MS, error_of, instance_of, is_unmanaged
 from groupproof.harness.judging.checkers.late_requests import LateRequests
 from groupproof.harness.judging.checkers.listening_checker import ANY_API, ListeningChecker
 from groupproof.harness.judging.checkers.steady import ALL_ROWS, NO_ROWS, Steady
@@ -20,9 +20,7 @@ from groupproof.harness.model.verdicts import Finding, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import INSTANCE_ID_SINCE, Api, api_named
 
-__all__ = [
-    "CommitsNameMembership", "GenerationsGiven", "InstanceIdsStay", "MemberIdsGiven", "NothingAfterLeaving",
-]  # fmt: skip
+__all__ = ["GenerationsGiven", "InstanceIdsStay", "MemberIdsGiven", "NothingAfterLeaving"]
 
 _LAGS_KEPT: Final = 100
 """The number of the newest lags that are kept."""
@@ -114,11 +112,7 @@ def _may_be_empty(api: Api, request: Observation) -> bool:
     """Return whether an empty id is legal: in a first join (CLIENT-10), an unmanaged commit (COMMIT-02), and a leave by instance id (LEAVE-53)."""
     if api is Api.LEAVE_GROUP:
         return instance_of(request) is not None
-    return api is Api.JOIN_GROUP or (api is Api.OFFSET_COMMIT and _is_unmanaged(request))
-
-
-def _is_unmanaged(commit: Observation) -> bool:
-    return commit.generation is None or commit.generation < 0
+    return api is Api.JOIN_GROUP or (api is Api.OFFSET_COMMIT and is_unmanaged(request))
 
 
 class GenerationsGiven(ListeningChecker):
@@ -126,7 +120,7 @@ class GenerationsGiven(ListeningChecker):
 
     A new member id with an earlier generation, or an older id with a newer generation, never existed together: one thread read two fields while
     another wrote them. That is refused and costs an answer: NON_STRICT. So does a Heartbeat without a generation, unless its client has left. The
-    first one after the end of a membership is no fault. `CommitsNameMembership` judges a commit without a generation.
+    first one after the end of a membership is no fault. `CommitsNameMembership` (`commit_membership.py`) judges a commit without a generation.
     """
 
     listens = frozenset({("request", ANY_API), ("response", ANY_API)})
@@ -166,7 +160,7 @@ class GenerationsGiven(ListeningChecker):
                 self._joined.add((obs.client, grant.member))
         elif obs.kind == "response" and obs.api == _SYNC and not error_of(obs):
             self._adopted.setdefault((obs.client, obs.member or ""), _MemberGenerations()).follow(obs)
-        elif obs.kind == "request" and obs.api in _WITH_GENERATION and obs.member and not (obs.api == _COMMIT and _is_unmanaged(obs)):
+        elif obs.kind == "request" and obs.api in _WITH_GENERATION and obs.member and not (obs.api == _COMMIT and is_unmanaged(obs)):
             self._waiting.add(obs.at_ms, obs)
             if self._is_old(obs):
                 self._late.add(obs)
@@ -213,6 +207,8 @@ class GenerationsGiven(ListeningChecker):
 
     def absorb(self, steady: Steady) -> None:
         self._late.absorb(steady)
+        if (adopted := self._adopted.get((steady.client, steady.member))) is not None and steady.asked:
+            adopted.by(max(max(requests.at_ms) for requests in steady.asked.values()) - IN_FLIGHT_MS)  # a clock may go back behind them
 
     def end(self) -> Iterator[Finding]:
         for request in self._waiting.rest():
@@ -266,51 +262,6 @@ class _MemberGenerations:
         while self._recent and self._recent[0][0] < at_ms:
             self._settled = max(self._settled, self._recent.popleft()[1])
         return self._settled
-
-
-class CommitsNameMembership(ListeningChecker):
-    """No member commits without a generation. An empty group accepts that, so nothing stops a stale commit (CLIENT-66)."""
-
-    listens = frozenset({("response", _COMMIT), ("response", _JOIN), *(("request", title) for title in (_LEAVE, _JOIN, _COMMIT))})
-
-    def __init__(self) -> None:
-        self._members: set[str] = set()
-        self._left: set[str] = set()
-        self._asked: UnderWay[Observation] = UnderWay()
-
-    def look(self, obs: Observation) -> Iterator[Finding]:
-        for request in self._asked.closed(obs):
-            yield _nameless(request, is_accepted=False)
-        if obs.kind == "response" and obs.api == _COMMIT and (asked := self._asked.answered(obs)) is not None:
-            yield _nameless(asked, is_accepted=not error_of(obs))
-        if obs.client is None:
-            return
-        if joins_of(obs) is not None:
-            self._members.add(obs.client)
-        elif obs.kind == "request":
-            self._request(obs, obs.client)
-
-    def _request(self, obs: Observation, client: str) -> None:
-        if obs.api == _LEAVE:
-            self._left.add(client)
-        elif obs.api == _JOIN:
-            self._left.discard(client)
-        elif obs.api == _COMMIT and _is_unmanaged(obs) and client in self._members and client not in self._left:
-            self._asked.ask(obs, obs)
-
-    def wants(self, steady: Steady) -> Collection[int] | None:
-        return NO_ROWS if self._asked.is_apart(steady) else ALL_ROWS  # each names a generation
-
-    def end(self) -> Iterator[Finding]:
-        for request in self._asked.rest():
-            yield _nameless(request, is_accepted=False)
-
-
-def _nameless(request: Observation, *, is_accepted: bool) -> Finding:
-    claim = Claim(requirement="CLIENT-66", expected="Every OffsetCommit of a member carries its generation and member id.")
-    verdict = Verdict.FAILED if is_accepted else Verdict.NON_STRICT
-    lack = "its member id and no generation" if request.member else "neither generation nor member id"
-    return claim.found(verdict, f"OffsetCommit of a member carried {lack}.", request)
 
 
 class NothingAfterLeaving(ListeningChecker):

@@ -6,39 +6,52 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
+from groupproof.harness.judging.checkers.checker import UnderWay
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, error_of
 from groupproof.harness.judging.checkers.listening_checker import ListeningChecker
 from groupproof.harness.judging.checkers.steady import ALL_ROWS, NO_ROWS, Steady
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import Api, TopicPartition
 
 __all__ = ["STORM_PER_SECOND", "RequestsDoNotStorm"]
 
 STORM_PER_SECOND: Final = 20
 """More requests of one kind per second than any backoff allows."""
 
-_COMMIT: Final = Api.OFFSET_COMMIT.title
-_REPEATED: Final = (frozenset({Api.FIND_COORDINATOR.title, Api.OFFSET_FETCH.title}) | {api.title for api in GROUP_REQUESTS}) - {_COMMIT}
+_COMMIT, _FETCH = Api.OFFSET_COMMIT.title, Api.OFFSET_FETCH.title
+_REPEATED: Final = (frozenset({Api.FIND_COORDINATOR.title}) | {api.title for api in GROUP_REQUESTS}) - {_COMMIT}
+_Kind = tuple[str, str, frozenset[TopicPartition]]
+"""What may be repeated: a client, its request, and the partitions of an OffsetFetch."""
+_ALL: Final[frozenset[TopicPartition]] = frozenset()
 
 
 class RequestsDoNotStorm(ListeningChecker):
     """Retries are spaced: at most twenty requests of one kind per second (CLIENT-06, CLIENT-75). Reported once for each kind.
 
-    Only refused commits count. An accepted one is progress, and an application may commit each record.
+    Of commits and of lookups of offsets only refused ones count. An accepted one is progress: an application may commit each record, and a client may
+    look up each partition by itself (sarama's `fetchInitialOffset`, Java's `committed`). So a refused lookup counts with those of its partitions.
     """
 
-    listens = frozenset({*(("request", title) for title in _REPEATED), ("response", _COMMIT)})
+    listens = frozenset({*(("request", title) for title in (*_REPEATED, _FETCH)), ("response", _COMMIT), ("response", _FETCH)})
 
     def __init__(self) -> None:
-        self._times_ms: dict[tuple[str, str], deque[float]] = {}
-        self._storms: set[tuple[str, str]] = set()
+        self._times_ms: dict[_Kind, deque[float]] = {}
+        self._storms: set[_Kind] = set()
+        self._lookups: UnderWay[frozenset[TopicPartition]] = UnderWay()
 
     def look(self, obs: Observation) -> Iterable[Finding]:
-        if obs.client is None or obs.api is None or not _counts(obs):
+        self._lookups.closed(obs)
+        if obs.client is None or obs.api is None:
             return ()
-        key, at_ms = (obs.client, obs.api), obs.at_ms
+        if obs.kind == "request" and obs.api == _FETCH:
+            self._lookups.ask(obs, frozenset(obs.partitions))
+        partitions = (self._lookups.answered(obs) or _ALL) if obs.kind == "response" and obs.api == _FETCH else _ALL
+        return self._counted(obs, (obs.client, obs.api, partitions)) if _counts(obs) else ()
+
+    def _counted(self, obs: Observation, key: _Kind) -> Iterable[Finding]:
+        at_ms = obs.at_ms
         times_ms = self._times_ms.get(key)
         if times_ms is None:
             times_ms = self._times_ms[key] = deque(maxlen=STORM_PER_SECOND)
@@ -48,7 +61,7 @@ class RequestsDoNotStorm(ListeningChecker):
         times_ms.append(at_ms)
         return (self._storm(obs, key),) if is_storm else ()
 
-    def _storm(self, obs: Observation, key: tuple[str, str]) -> Finding:
+    def _storm(self, obs: Observation, key: _Kind) -> Finding:
         self._storms.add(key)
         return Claim(
             requirement="CLIENT-06" if obs.api == Api.FIND_COORDINATOR.title else "CLIENT-75",
@@ -57,9 +70,9 @@ class RequestsDoNotStorm(ListeningChecker):
 
     def wants(self, steady: Steady) -> Collection[int] | None:
         asked = ((api, requests.at_ms) for api, requests in steady.asked.items() if api in _REPEATED)
-        return NO_ROWS if all(self._is_calm((steady.client, api), at_ms) for api, at_ms in asked) else ALL_ROWS
+        return NO_ROWS if all(self._is_calm((steady.client, api, _ALL), at_ms) for api, at_ms in asked) else ALL_ROWS
 
-    def _is_calm(self, key: tuple[str, str], at_ms: Sequence[float]) -> bool:
+    def _is_calm(self, key: _Kind, at_ms: Sequence[float]) -> bool:
         times_ms = [*self._times_ms.get(key, ()), *at_ms]
         if key in self._storms:
             return True
@@ -70,7 +83,7 @@ class RequestsDoNotStorm(ListeningChecker):
         for api, requests in steady.asked.items():
             if api not in _REPEATED:
                 continue
-            times_ms = self._times_ms.setdefault((steady.client, api), deque(maxlen=STORM_PER_SECOND))
+            times_ms = self._times_ms.setdefault((steady.client, api, _ALL), deque(maxlen=STORM_PER_SECOND))
             times_ms.extend(requests.at_ms[-STORM_PER_SECOND:])
 
     def end(self) -> Iterator[Finding]:
@@ -78,6 +91,6 @@ class RequestsDoNotStorm(ListeningChecker):
 
 
 def _counts(obs: Observation) -> bool:
-    if obs.api == _COMMIT:
+    if obs.api in (_COMMIT, _FETCH):
         return obs.kind == "response" and bool(error_of(obs))
     return obs.kind == "request" and obs.api in _REPEATED

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Final
 
 from groupproof.harness.judging.checkers.checker import Checker
+from groupproof.harness.judging.checkers.classic.commit_membership import CommitsNameMembership
 from groupproof.harness.judging.checkers.classic.commits import CommitOutcomesReported, CommitsAreOwn, CommitsWereDelivered
 from groupproof.harness.judging.checkers.classic.fetches import FetchesStayWithOwners
 from groupproof.harness.judging.checkers.classic.frames import (
-    CommitsNameMembership,
     GenerationsGiven,
     InstanceIdsStay,
     MemberIdsGiven,

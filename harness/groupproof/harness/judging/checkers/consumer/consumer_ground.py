@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from groupproof.harness.judging.checkers.dialect_checkers import FieldDifference
+from groupproof.harness.judging.checkers.dialect_checkers import FieldDifference, UnexpectedAnswer
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEvent
 from groupproof.protocol.rules.consumer.group_configs import ASSIGNORS, HEARTBEAT_INTERVAL, SESSION_TIMEOUT
 from groupproof.protocol.rules.setting_values import listed
@@ -22,6 +22,7 @@ _CODES_OF_OWN_STATE: Final = frozenset({
     ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.INVALID_REQUEST, ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.FENCED_MEMBER_EPOCH,
     ErrorCode.UNSUPPORTED_ASSIGNOR, ErrorCode.STALE_MEMBER_EPOCH, ErrorCode.INVALID_REGULAR_EXPRESSION,
 })  # fmt: skip
+_CODES_AFTER_REMOVAL: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.GROUP_ID_NOT_FOUND})
 _OWN_FIELDS: Final = frozenset({"heartbeat_interval_ms", "member_id"})
 
 
@@ -67,9 +68,22 @@ def _subscribed(beats: Sequence[Observation], changed: Collection[str]) -> set[s
     return set(changed) & {name for body in bodies for name in body.get("subscribed_topic_names") or ()}
 
 
-def may_be_of_unobserved_member(differences: Sequence[FieldDifference]) -> bool:
-    """Return whether an unobserved member can explain a different answer: it changes epochs and assignments, and uses places and names."""
-    return bool(differences) and not any(_is_own(difference) for difference in differences)
+def may_be_of_unobserved_member(answer: UnexpectedAnswer) -> bool:
+    """Return whether an unobserved member, administrator or tool can explain a different answer: it changes epochs and assignments, uses places and
+    names, and removes members.
+
+    An administrator removes a member by LeaveGroup with its id, and may then delete the empty group (CGM-25).
+    """
+    codes = [difference for difference in answer.differences if difference.field == "error_code"]
+    if any(_is_removal(difference, answer.request) for difference in codes):
+        return True
+    return bool(answer.differences) and not any(_is_own(difference) for difference in answer.differences)
+
+
+def _is_removal(difference: FieldDifference, request: Observation) -> bool:
+    """Return whether a member that the rules accept is answered as if it had been removed. A join of an unknown member is no such request."""
+    is_of_member = bool(request.member) and (request.member_epoch != 0 or request.api != _BEAT)
+    return is_of_member and difference.expected == ErrorCode.NONE and difference.observed in _CODES_AFTER_REMOVAL
 
 
 def _is_own(difference: FieldDifference) -> bool:

@@ -39,8 +39,9 @@ class MembershipHistory:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What one answer assigned."""
+    """What one answer assigned to a member."""
 
+    member: str
     seq: int
     at_ms: float
     generation: int | None
@@ -58,12 +59,18 @@ class AssignmentHistory:
     def follow(self, obs: Observation) -> Assignment:
         """Record an answer that assigns. Return its assignment."""
         assignments = self.by_generation.get(obs.generation) or []
-        answer = Assignment(obs.seq, obs.at_ms, obs.generation, frozenset(obs.partitions))
+        answer = Assignment(obs.member or "", obs.seq, obs.at_ms, obs.generation, frozenset(obs.partitions))
         self.by_generation.set(obs.generation, [*assignments[-3:], answer])
         self.newest = answer
         for partition in obs.partitions:
             self.latest[partition] = answer
         return answer
+
+    def before(self, request: Observation) -> Assignment | None:
+        """Return the member's last assignment of a generation before that of `request`. Return None where it has none."""
+        numbers = [number for number in self.by_generation.entries if number is not None and number < (request.generation or 0)]
+        answers = (self.by_generation.get(max(numbers)) or []) if numbers else []
+        return answers[-1] if answers and answers[-1].member == request.member else None
 
     def at(self, request: Observation, slack_ms: float) -> frozenset[TopicPartition] | None:
         """Return the client's assigned partitions in the generation of `request`, as far as it knew them. Return None where they are forgotten."""
