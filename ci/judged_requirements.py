@@ -1,14 +1,15 @@
 """Which requirements a case judges in a subject: those that a finding speaks of, not those that the case lists. Pure.
 
-A requirement is judged where a judge of the case says anything of it, or a fold of every case had something to judge it by, or the oracle held an answer
-against its rule.
+A requirement is judged where a judge of the case says anything of it, or a checker of every case of its dialect had something to judge it by, or the oracle
+held an answer against its rule.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from typing import Final
+from collections.abc import Callable, Collection, Iterable
 
+from groupproof.harness.judging.case_judgement import universal_checkers
+from groupproof.harness.judging.checkers.checker import Checker
 from groupproof.harness.judging.checkers.requirements import SPEAKS_OF
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.judging.script_judgement import judge_script_run
@@ -17,12 +18,8 @@ from groupproof.harness.model.case_names import as_written
 from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.model.plan import Plan
 from groupproof.protocol.trace import Observation, Trace
-from groupproof.protocol.vocabulary import Api
 
 __all__ = ["judged_in", "requirements_judged", "spoken_of", "unjudged"]
-
-_OF_EPOCHS: Final = frozenset({"CGI-17", "CGI-18", "CGI-19", "CGC-01", "CGC-07", "CGP-04", "CGP-14", "CGP-15", "CGT-06", "CGV-11"})
-"""What is held of members with epochs only: in a trace where nobody has one, these folds judge nothing."""
 
 
 def judged_in(case: Case, *traces: Trace) -> frozenset[str]:
@@ -42,7 +39,7 @@ def unjudged(case: Case, judged: Collection[str]) -> list[str]:
 
 def _of_client(case: Case, trace: Trace) -> Iterable[str]:
     trace = as_written(trace)
-    yield from requirements_judged(trace)
+    yield from requirements_judged(trace, universal_checkers(case))
     evidence = Evidence(trace)
     for judge in case.judges:
         try:
@@ -55,14 +52,12 @@ def _of_coordinator(case: Case, trace: Trace) -> Iterable[str]:
     return spoken_of(judge_script_run(case, trace))
 
 
-def requirements_judged(trace: Iterable[Observation]) -> frozenset[str]:
-    """Return the requirements of which these folds had something to judge in a trace."""
-    open_yet = {(key, shows) for of in SPEAKS_OF.values() for key, shows in of.items()}
+def requirements_judged(trace: Iterable[Observation], checkers: Iterable[Callable[[], Checker]]) -> frozenset[str]:
+    """Return the requirements of which these checkers had something to judge in a trace."""
+    open_yet = {(key, shows) for make in checkers for key, shows in SPEAKS_OF.get(make, {}).items()}
     spoken: set[str] = set()
-    has_epochs = False
     for obs in trace:
-        has_epochs = has_epochs or (obs.kind == "request" and obs.api == Api.CONSUMER_GROUP_HEARTBEAT.title)
         matched = {pair for pair in open_yet if pair[1](obs)}
         spoken |= {name for name, _ in matched}
         open_yet -= matched
-    return frozenset(spoken if has_epochs else spoken - _OF_EPOCHS)
+    return frozenset(spoken)

@@ -12,10 +12,13 @@ from tests.harness.toy_dialect.lease_judging import LEASE_CHECKERS, LEASE_READER
 from tests.traces import Story
 
 from groupproof.harness.cases.client import CASES
-from groupproof.harness.judging.case_judgement import FLOOD_WORDS, judge_run
+from groupproof.harness.judging.case_checkers import UNIVERSAL
+from groupproof.harness.judging.case_judgement import FLOOD_WORDS, judge_run, universal_checkers
+from groupproof.harness.judging.checkers.classic.universal import UNIVERSAL_CHECKERS
+from groupproof.harness.judging.checkers.consumer.consumer_checkers import CONSUMER_CHECKERS
 from groupproof.harness.model.dialect_parts import registered
 from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
-from groupproof.harness.model.verdicts import Finding, Proof, Verdict
+from groupproof.harness.model.verdicts import ADVERSE, Finding, Proof, Verdict
 from groupproof.protocol.vocabulary import Api
 
 
@@ -200,3 +203,35 @@ def test_a_case_of_another_dialect_is_held_to_what_that_dialect_brings() -> None
     with registered(LEASE_FUNCTIONS):
         assert judge_run(of_leases, story.trace, universal).verdict is Verdict.OK
     assert judge_run(case(says(OK)), story.trace, universal).verdict is Verdict.FAILED
+
+
+def test_a_consumer_case_is_held_to_what_its_application_reads_and_commits() -> None:
+    """Five faults of a KIP-848 client, each of which only a checker of every case can find."""
+    story = EpochStory()
+    story.kit("hello", "m0", capabilities=["classic", "consumer", "on-revoked"])
+    story.kit("command", "m0", command="subscribe", fields={"group": "g", "topics": ["t"], "group_protocol": "consumer"})
+    story.settled()
+    story.at(5_000).consume(("t", 0, 0, 5), ("t", 1, 0, 5))
+    story.at(6_000).hb(1, gives=[("t", 0)])
+    story.at(6_100).partitions("revoked", ("t", 1))
+    story.tell("callback_done")
+    story.at(6_200).hb(1, gets=2, owns=[("t", 0)])
+    story.at(9_000).consume(("t", 1, 6, 400))
+    story.at(12_000).consume(("t", 7, 0, 9))
+    for ms in (14_000, 15_000):
+        story.at(ms).exchange(Api.FETCH, offsets=(("t", 9, 0),))
+        story.commit(("t", 9, 5), generation=2)
+        story.committed(("t", 9, 77))
+    for number in range(100):
+        story.at(18_000 + 10 * number).hb(2)
+    story.end(25_000)
+    of_epochs = replace(case(says(OK)), id="rebalance/consumer/a")
+
+    judgement = judge_run(of_epochs, story.trace, UNIVERSAL)
+
+    assert judgement.verdict is Verdict.FAILED
+    assert {finding.requirement for finding in judgement.findings if finding.verdict in ADVERSE} == {
+        "CGP-13", "CGT-03", "COMMIT-27", "CLIENT-62", "CLIENT-69", "CGC-24",
+    }  # fmt: skip
+    assert universal_checkers(of_epochs) is CONSUMER_CHECKERS.members
+    assert universal_checkers(case(says(OK))) is UNIVERSAL_CHECKERS

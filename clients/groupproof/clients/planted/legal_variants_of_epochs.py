@@ -73,5 +73,8 @@ LEGAL_EPOCHS: Final = (
     _legal("rejoins-on-22", "Reports an error of a commit and continues (CGT-12).", "java 4.4.0", _reaction(22, do=(Effect.FAIL,), api=COMMIT)),
     _legal("stays-when-told-to", "Leaves although it is configured to stay, as a dynamic member (CGV-05).", "java 4.1.1 to 4.4.0", leaves_when_told_to_stay=True),
     _legal("no-member-id-in-v0", "Speaks version 0, in which the broker names it.", "java 3.7", shared={"versions": {BEAT: 0}, "lacks": frozenset({"regex"})}),
+    _legal("commits-each-batch", "Commits after each batch of records, whatever the interval.", "kafkajs 2.2.4", settings={"auto_commit": True},
+           shared={"commits_each_batch": True}),
+    _legal("polls-slowly", "Lets 50 ms pass between two polls.", "any application that works on its records", shared={"poll_pause_ms": 50}),
     _legal("retries-at-leisure", "Waits longer between its tries.", _PLATFORMATIC, shared={"retry_factor": 3.0}),
 )  # fmt: skip

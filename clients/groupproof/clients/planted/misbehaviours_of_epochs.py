@@ -19,8 +19,9 @@ FATAL: Final = (-1, 29, 30, 42, 69, 81, 82, 111, 112, 113, 128, 999)
 _ALIVE: Final = (Phase.CURRENT, Phase.JOINING)
 
 
-def _bug(name: str, says: str, breaks: str, *overrides: Override, settings: dict[str, Any] | None = None, text: str = "", **choices: Any) -> Variant:
-    policy = Policy(epochs=EpochPolicy(**choices), overrides=overrides)
+def _bug(name: str, says: str, breaks: str, *overrides: Override, settings: dict[str, Any] | None = None, text: str = "",
+         shared: dict[str, Any] | None = None, **choices: Any) -> Variant:  # fmt: skip
+    policy = Policy(epochs=EpochPolicy(**choices), overrides=overrides, **(shared or {}))
     return Variant(name=f"epoch-{name}", says=says, policy=policy, breaks=tuple(breaks.split()), settings=settings or {}, source=text)
 
 
@@ -97,6 +98,19 @@ EPOCH_BUGS: Final = (
     _bug("joins-after-a-refused-commit", "Joins again as a new member when a commit is refused because its member or its group is unknown.", "CGP-07", refused_commit="joins-anew"),
     _bug("leaves-on-a-refused-commit", "Leaves for good when a commit is refused.", "CGP-07", refused_commit="leaves"),
     _bug("commits-as-nobody", "Commits as if it were no member.", "CGP-01", commit_epoch="none"),
+    # Records, fetches and commits, by choices that a classic member has too
+    _bug("reads-what-was-revoked", "Delivers records of partitions that it gave up.", "CGP-13", shared={"delivers_revoked": True}),
+    _bug("reads-what-it-was-never-assigned", "Delivers the records of every partition of its topics.", "CGT-03", shared={"reads": "everything"}),
+    _bug("fetches-what-it-was-never-assigned", "Fetches every partition of its topics, and delivers the records of its own.", "CGT-03",
+         shared={"reads": "everything-unsaid"}),
+    _bug("tells-records-of-others", "Tells of records of a partition that it neither was assigned nor fetched.", "CGT-03",
+         shared={"tells_records": "of-everybody"}),
+    _bug("tells-more-than-it-was-assigned", "Names a partition in the assigned-callback that nobody owns.", "CGT-03", shared={"tells_assigned": "more"}),
+    _bug("commits-what-it-gave-away", "Commits positions of partitions that it owns no more.", "COMMIT-27", shared={"commits_unowned": True}),
+    _bug("commits-what-it-never-delivered", "Commits one record more than it delivered.", "CLIENT-62", shared={"commit_shift": 1}),
+    _bug("tells-commits-when-sent", "Reports success of a commit before it is answered.", "CLIENT-69", shared={"commit_reported": "sent"}),
+    _bug("swallows-commit-errors", "Reports success of every synchronous commit.", "CLIENT-69", shared={"swallows_commit_errors": "sync"}),
+    _bug("retries-without-a-pause", "Waits for nothing before it tries again.", "CLIENT-75 CGT-23", shared={"retry_factor": 0.0}),
     # Reactions
     _reaction("ignores-110", "Goes on with its epoch after FENCED_MEMBER_EPOCH.", "CGT-18", BEAT, 110, do=(IGNORE,)),
     _reaction("ignores-25", "Goes on as a member that the coordinator does not know.", "CGT-19", BEAT, 25, do=(IGNORE,)),

@@ -7,10 +7,11 @@ receipt, a judge that never observed what it judges, and a finding that the kit'
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from groupproof.harness.judging.case_checkers.whole_trace import folded
+from groupproof.harness.judging.checkers.checker import Checker
 from groupproof.harness.judging.checkers.checker_registry import checkers_named
 from groupproof.harness.judging.checkers.classic.classic_checkers import CLASSIC_CHECKERS
 from groupproof.harness.judging.clean_close import clean_close_of
@@ -31,7 +32,7 @@ from groupproof.harness.model.verdicts import ADVERSE, Finding, Grounds, Proof, 
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import ErrorCode
 
-__all__ = ["FLOOD_WORDS", "judge_run"]
+__all__ = ["FLOOD_WORDS", "judge_run", "universal_checkers"]
 
 FLOOD_WORDS = "the end of a flood"
 """How the driver's reason begins when it ended a run because of too many observations."""
@@ -137,11 +138,15 @@ def _judged(case: Case, trace: Trace, universal: Sequence[Judge]) -> Judgement:
 
 def _universal(case: Case, universal: Sequence[Judge]) -> Sequence[Judge]:
     """Return the universal judges of the case's dialect: `universal` for the classic one, the dialect's own checkers for another."""
-    dialect = dialect_of_case(case.id)
-    if not universal or dialect in ("", CLASSIC_CHECKERS.dialect.name):
+    if not universal or (checkers := universal_checkers(case)) is CLASSIC_CHECKERS.members:
         return universal
-    part = checkers_named(dialect)
-    return () if part is None else (folded(*part.members),)
+    return (folded(*checkers),) if checkers else ()
+
+
+def universal_checkers(case: Case) -> tuple[Callable[[], Checker], ...]:
+    """Return the checkers of the case's dialect, which judge each of its traces. A case without a dialect in its id is classic."""
+    part = checkers_named(dialect_of_case(case.id) or CLASSIC_CHECKERS.dialect.name)
+    return () if part is None else part.members
 
 
 def _not_offered(lack: str, entries: Sequence[Finding]) -> Judgement:

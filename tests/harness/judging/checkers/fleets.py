@@ -66,6 +66,15 @@ def _two_targets() -> EpochStory:
     return story
 
 
+def _in_a_storm() -> EpochStory:
+    """Tell of heartbeats every 10 ms that say nothing new."""
+    story = EpochStory().settled()
+    for number in range(60):
+        story.at(1_000 + 10 * number)
+        story.hb(1)
+    return story
+
+
 PLANTED_EPOCHS: Final[Mapping[str, Callable[[], EpochStory]]] = {
     "CGI-18": lambda: _broken(epoch=7, error=110),
     "CGI-19": lambda: _broken(epoch=2, owns=[("u", 5)]),
@@ -75,6 +84,7 @@ PLANTED_EPOCHS: Final[Mapping[str, Callable[[], EpochStory]]] = {
     "CGV-11": lambda: _after_leave(commits=False),
     "CGP-15": lambda: _after_leave(commits=True),
     "CGI-17": _two_at_once,
+    "CGC-24": _in_a_storm,
     "CGI-10": _given_twice,
     "CGI-05 CGI-11": _two_targets,
 }

@@ -65,6 +65,17 @@ def test_findings_are_counted_and_the_first_few_are_kept() -> None:
     assert (count.count, len(count.examples)) == (10, EXAMPLES_MAX)
 
 
+def test_a_row_that_goes_to_two_dialects_is_blamed_once() -> None:
+    story = EpochStory()
+    for number in range(30):
+        story.at(10 * number).find(error=15)
+    story.at(2_000).settled()
+
+    (count,) = told_of([replace(obs, group="g") for obs in story.trace]).members
+
+    assert (count.count, [finding.requirement for finding in count.examples]) == (1, ["CLIENT-06"])
+
+
 def test_what_is_there_twice_counts_once() -> None:
     trace = keeping().trace
     twice = [obs for obs in trace for _ in range(2)]

@@ -245,7 +245,10 @@ class GroupChecker:
 
 
 def _noted(sightings: dict[tuple[str, str, str], FindingCount], found: Finding) -> Finding:
+    """Count a finding. A row that goes to two dialects, such as a FindCoordinator before any membership, may be found twice and counts once."""
     count = sightings.setdefault((found.verdict.value, found.requirement, found.observed), FindingCount())
+    if found.seq is not None and found in count.examples:
+        return found
     count.count += 1
     if len(count.examples) < EXAMPLES_MAX:
         count.examples.append(found)

@@ -21,6 +21,7 @@ from groupproof.harness.judging.checkers.classic.frames import (
 from groupproof.harness.judging.checkers.classic.generation_assignment import FollowersAssignNothing, LeadersAssignSoundly
 from groupproof.harness.judging.checkers.classic.ownership import CallbacksTellAssignments, OwnersNeverOverlap, RecordsComeToOwners
 from groupproof.harness.judging.checkers.classic.request_storms import RequestsDoNotStorm
+from groupproof.harness.judging.checkers.consumer.consumer_commits import CommitsAreOfOwned
 from groupproof.harness.judging.checkers.consumer.consumer_frames import (
     EpochsGiven,
     FetchesEndWithTheAcknowledgement,
@@ -30,6 +31,8 @@ from groupproof.harness.judging.checkers.consumer.consumer_frames import (
     OwnedWereGiven,
 )
 from groupproof.harness.judging.checkers.consumer.consumer_hand_over import CallbacksEndBeforeAcknowledgements
+from groupproof.harness.judging.checkers.consumer.consumer_reading import CallbacksNameAssigned, FetchesAreOfAssigned, RecordsEndWithTheCallback
+from groupproof.harness.judging.checkers.consumer.consumer_storms import HeartbeatsDoNotStorm
 from groupproof.harness.judging.checkers.frame_facts import instance_of
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
@@ -102,4 +105,9 @@ SPEAKS_OF: Final[Mapping[Callable[[], Checker], Mapping[str, Shows]]] = {
     HeartbeatsNameTheirMember: {"CGC-01": _BEAT},
     FetchesEndWithTheAcknowledgement: {"CGP-14": _FETCH},
     CallbacksEndBeforeAcknowledgements: {"CGT-06": _beat(lambda obs: obs.body.get("topic_partitions") is not None and (obs.member_epoch or 0) > 0)},
+    RecordsEndWithTheCallback: {"CGP-13": _event("records_consumed"), "CGT-03": _event("records_consumed")},
+    FetchesAreOfAssigned: {"CGT-03": _FETCH},
+    CallbacksNameAssigned: {"CGT-03": _event("partitions_assigned")},
+    CommitsAreOfOwned: {"COMMIT-27": _COMMIT},
+    HeartbeatsDoNotStorm: {"CGC-24": _BEAT, "CLIENT-75": _BEAT},
 }

@@ -20,7 +20,7 @@ from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation, Offsets
 from groupproof.protocol.vocabulary import Api, TopicPartition
 
-__all__ = ["CommitOutcomesReported", "CommitsAreOwn", "CommitsWereDelivered"]
+__all__ = ["CommitOutcomesReported", "CommitsAreOwn", "CommitsWereDelivered", "commanded_offsets"]
 
 _OFFSETS_KEPT = 64
 """The number of newest accepted offsets kept for a client and a partition. Older ones are not judged."""
@@ -30,7 +30,7 @@ _COMMIT = Api.OFFSET_COMMIT.title
 _SPEAKS = frozenset(api.title for api in (*GROUP_REQUESTS, Api.FIND_COORDINATOR, Api.OFFSET_FETCH))
 
 
-def _asked(obs: Observation) -> list[tuple[str, int, int]]:
+def commanded_offsets(obs: Observation) -> list[tuple[str, int, int]]:
     """Return the offsets that the driver commands a client to commit."""
     if obs.who != "kit" or obs.body.get("name") != "command":
         return []
@@ -100,7 +100,7 @@ class CommitOutcomesReported(ListeningChecker):
         elif obs.kind == "response" and obs.api == _COMMIT:
             self._answered(self._asked.answered(obs), obs)
         elif obs.who == "kit" and obs.body.get("name") == "command" and obs.body.get("command") == "commit":
-            self._wanted.setdefault(obs.client, _WantedCommits()).ask(_asked(obs))
+            self._wanted.setdefault(obs.client, _WantedCommits()).ask(commanded_offsets(obs))
         elif _is_reported(obs, "offsets_committed"):
             wanted = self._wanted.setdefault(obs.client, _WantedCommits()).report()
             if obs.body.get("success") and obs.body.get("outcome") != "unknown":
@@ -199,7 +199,7 @@ class CommitsAreOwn(TrackingChecker):
         if obs.client is None:
             return
         if obs.kind == "event":
-            self._assigned.setdefault(obs.client, set()).update((topic, partition) for topic, partition, _ in _asked(obs))
+            self._assigned.setdefault(obs.client, set()).update((topic, partition) for topic, partition, _ in commanded_offsets(obs))
         elif obs.api == _COMMIT:
             yield from self._commit(obs)
 
@@ -313,7 +313,7 @@ class CommitsWereDelivered(TrackingChecker):
         if _is_reported(obs, "records_consumed"):
             yield from self._delivered(mine, obs.body.get("partitions") or ())
         elif obs.kind == "event":
-            _raise(mine.committed, _asked(obs))
+            _raise(mine.committed, commanded_offsets(obs))
         elif obs.kind == "response" and obs.api == Api.OFFSET_FETCH.title:
             _raise(mine.fetched, obs.offsets)
         elif obs.kind == "request" and obs.api == _COMMIT:

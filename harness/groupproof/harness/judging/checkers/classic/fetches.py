@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from groupproof.harness.judging.checkers.checker import UnderWay, Waiting
 from groupproof.harness.judging.checkers.claim import Claim
@@ -22,7 +22,7 @@ from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, TopicPartition
 
-__all__ = ["HAND_OVER_MS", "UNSHOWN_MS", "FetchesStayWithOwners"]
+__all__ = ["HAND_OVER_MS", "UNSHOWN_MS", "ClientFetch", "FetchesStayWithOwners"]
 
 HAND_OVER_MS: Final = 300.0
 """How long (ms) the threads of one client may need to share a new assignment."""
@@ -58,7 +58,7 @@ class _ClientFetches:
 
 
 @dataclass(frozen=True, slots=True)
-class _Fetch:
+class ClientFetch:
     """A Fetch and the state when it came. `since_ms` is when the client got to know its assignment."""
 
     request: Observation
@@ -76,15 +76,19 @@ class _Fetch:
 
 
 class FetchesStayWithOwners(TrackingChecker):
-    """No member goes on fetching what its generation gave to another (ASSIGN-09), or fetches what no SyncGroup response ever gave it (CLIENT-63)."""
+    """No member goes on fetching what its generation gave to another (ASSIGN-09), or fetches what no answer ever gave it (CLIENT-63).
+
+    A dialect with a requirement of its own for the second has a subclass with its claim.
+    """
 
     listens = frozenset({("request", _FETCH), ("response", _FETCH), ("request", _OFFSET_FETCH)})
+    never_assigned: ClassVar[Claim] = Claim(requirement="CLIENT-63", expected="A client fetches only partitions that were assigned to it.")
 
     def __init__(self) -> None:
         super().__init__()
         self._clients: dict[str, _ClientFetches] = {}
         self._asked: UnderWay[Observation] = UnderWay()
-        self._waiting: Waiting[_Fetch] = Waiting(HAND_OVER_MS)
+        self._waiting: Waiting[ClientFetch] = Waiting(HAND_OVER_MS)
 
     def queues(self) -> tuple[Waiting[Any], ...]:
         return (self._waiting,)
@@ -123,13 +127,13 @@ class FetchesStayWithOwners(TrackingChecker):
         if assignment is not None and own_fetches.read != assignment.seq and (is_told or asks):
             own_fetches.read, own_fetches.read_ms = assignment.seq, obs.at_ms
 
-    def _fetch(self, own_fetches: _ClientFetches, obs: Observation) -> _Fetch:
+    def _fetch(self, own_fetches: _ClientFetches, obs: Observation) -> ClientFetch:
         assignment, since_ms = self._assignment(obs.client), obs.at_ms
         if assignment is not None:
             since_ms = own_fetches.read_ms if own_fetches.read == assignment.seq else assignment.at_ms + UNSHOWN_MS
-        return _Fetch(obs, assignment, since_ms, own_fetches.answered_ms.get(obs.connection, -1.0))
+        return ClientFetch(obs, assignment, since_ms, own_fetches.answered_ms.get(obs.connection, -1.0))
 
-    def _judge(self, fetch: _Fetch) -> Iterator[Finding]:
+    def _judge(self, fetch: ClientFetch) -> Iterator[Finding]:
         """Judge a Fetch a little later, because the SyncGroup response that it acts on is recorded when its bytes have left."""
         client = fetch.request.client or ""
         for topic, number, _ in fetch.request.offsets:
@@ -141,7 +145,7 @@ class FetchesStayWithOwners(TrackingChecker):
             elif self._belongs_to_another(fetch, partition):
                 yield from self._foreign_fetch(fetch, partition, fetch.assignment.seq if fetch.assignment else _NEVER)
 
-    def _belongs_to_another(self, fetch: _Fetch, partition: TopicPartition) -> bool:
+    def _belongs_to_another(self, fetch: ClientFetch, partition: TopicPartition) -> bool:
         """Return whether the generation of the client's last read assignment gave the partition to another, and not to it, as far as the kit can
         read that.
         """
@@ -150,7 +154,7 @@ class FetchesStayWithOwners(TrackingChecker):
             return False
         return bool(self._group.others_in(assignment.generation, partition, client))
 
-    def _foreign_fetch(self, fetch: _Fetch, partition: TopicPartition, assignment: int) -> Iterator[Finding]:
+    def _foreign_fetch(self, fetch: ClientFetch, partition: TopicPartition, assignment: int) -> Iterator[Finding]:
         own_fetches = self._clients[fetch.request.client or ""]
         foreign = own_fetches.foreign.get(partition)
         if foreign is None or foreign.assignment != assignment:
@@ -159,8 +163,7 @@ class FetchesStayWithOwners(TrackingChecker):
         if foreign.requests != _FETCHES_MIN:
             return
         if assignment == _NEVER:
-            claim = Claim(requirement="CLIENT-63", expected="A client fetches only partitions that were assigned to it.")
-            yield claim.failed("It fetched a partition that was never assigned to it.", fetch.request, detail=str(partition))
+            yield self.never_assigned.failed("It fetched a partition that was never assigned to it.", fetch.request, detail=str(partition))
         else:
             claim = Claim(requirement="ASSIGN-09", expected="A partition is never in the hands of two members.")
             yield claim.failed("It went on fetching a partition that its generation gave to another member.", fetch.request, detail=str(partition))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from groupproof.harness.judging.checkers.checker import Waiting
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
@@ -134,10 +134,13 @@ def _read_in(obs: Observation) -> set[TopicPartition]:
 class RecordsComeToOwners(TrackingChecker):
     """An application gets records only of partitions that it owns (CLIENT-63). A poll during the callback may be reported just after it.
 
-    Partitions without a callback are judged at the end, by the SyncGroup responses: an application need not report its assignment.
+    Partitions without a callback are judged at the end, by the answers that assign: an application need not report its assignment.
+    A dialect with requirements of its own has a subclass with its claims.
     """
 
     listens = frozenset({("request", _FETCH)})
+    claim: ClassVar[Claim] = Claim(requirement="CLIENT-63", expected="Records are delivered only of partitions that are assigned.")
+    never_assigned: ClassVar[Claim] = claim
 
     def __init__(self) -> None:
         super().__init__()
@@ -158,11 +161,18 @@ class RecordsComeToOwners(TrackingChecker):
             self._fetched.setdefault(obs.client or "", set()).update((topic, partition) for topic, partition, _ in obs.offsets)
         for holding in revoked:
             for records in self._early_records.pop((holding.client, holding.partition), ()):
-                if not holding.covers(records.at_ms):
-                    yield _foreign(records, holding.partition)
-        if obs.kind == "event" and obs.who in REPORTERS and obs.client is not None and obs.body.get("name") == "records_consumed":
+                if not self._is_owned(holding, records):
+                    yield self._foreign(records, holding.partition)
+        is_report = obs.kind == "event" and obs.who in REPORTERS and obs.body.get("name") == "records_consumed"
+        if is_report and obs.client is not None and self._is_judged(obs.client):
             for partition in partitions_reported(obs):
                 self._waiting.add(obs.at_ms, (obs, partition))
+
+    def _is_judged(self, client: str) -> bool:
+        return True
+
+    def _is_owned(self, holding: Holding, records: Observation) -> bool:
+        return holding.covers(records.at_ms, self._group.late_ms(holding.client))
 
     def _judge(self, records: Observation, partition: TopicPartition) -> Iterator[Finding]:
         client = records.client or ""
@@ -171,8 +181,8 @@ class RecordsComeToOwners(TrackingChecker):
             early = self._early_records.setdefault((client, partition), [])
             if len(early) < _EARLY_RECORDS_MAX:
                 early.append(records)
-        elif not any(holding.covers(records.at_ms) for holding in mine):
-            yield _foreign(records, partition)
+        elif not any(self._is_owned(holding, records) for holding in mine):
+            yield self._foreign(records, partition)
 
     def end(self) -> Iterator[Finding]:
         for records, partition in self._waiting.rest():
@@ -181,15 +191,12 @@ class RecordsComeToOwners(TrackingChecker):
             if client in self._group.driven and self._group.was_never_assigned(client, partition):
                 # A shim event alone proves nothing; with a Fetch it does.
                 proof = Proof.SAFETY if partition in self._fetched.get(client, ()) else Proof.LIVENESS
-                yield _RECORDS.failed("Records of a partition that was never assigned were delivered.", early[0], detail=str(partition), proof=proof)
+                sentence = "Records of a partition that was never assigned were delivered."
+                yield self.never_assigned.failed(sentence, early[0], detail=str(partition), proof=proof)
 
-
-_RECORDS: Final = Claim(requirement="CLIENT-63", expected="Records are delivered only of partitions that are assigned.")
-
-
-def _foreign(records: Observation, partition: TopicPartition) -> Finding:
-    sentence = "Records of a partition that was taken away were delivered."
-    return _RECORDS.failed(sentence, records, detail=str(partition), proof=Proof.LIVENESS)
+    def _foreign(self, records: Observation, partition: TopicPartition) -> Finding:
+        sentence = "Records of a partition that was taken away were delivered."
+        return self.claim.failed(sentence, records, detail=str(partition), proof=Proof.LIVENESS)
 
 
 class CallbacksTellAssignments(TrackingChecker):

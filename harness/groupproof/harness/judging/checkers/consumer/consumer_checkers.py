@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from groupproof.harness.judging.checkers.classic.commits import CommitOutcomesReported, CommitsWereDelivered
+from groupproof.harness.judging.checkers.classic.request_storms import RequestsDoNotStorm
+from groupproof.harness.judging.checkers.consumer.consumer_commits import CommitsAreOfOwned
 from groupproof.harness.judging.checkers.consumer.consumer_frames import (
     EpochsGiven,
     FetchesEndWithTheAcknowledgement,
@@ -15,6 +18,8 @@ from groupproof.harness.judging.checkers.consumer.consumer_frames import (
 from groupproof.harness.judging.checkers.consumer.consumer_ground import may_be_of_unobserved_member, unmet
 from groupproof.harness.judging.checkers.consumer.consumer_hand_over import CallbacksEndBeforeAcknowledgements
 from groupproof.harness.judging.checkers.consumer.consumer_invariants import ConsumerGroupInvariants
+from groupproof.harness.judging.checkers.consumer.consumer_reading import CallbacksNameAssigned, FetchesAreOfAssigned, RecordsEndWithTheCallback
+from groupproof.harness.judging.checkers.consumer.consumer_storms import HeartbeatsDoNotStorm
 from groupproof.harness.judging.checkers.dialect_checkers import DialectCheckers
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 
@@ -31,9 +36,33 @@ CONSUMER_CHECKERS: Final = DialectCheckers(
         HeartbeatsNameTheirMember,
         FetchesEndWithTheAcknowledgement,
         CallbacksEndBeforeAcknowledgements,
+        RecordsEndWithTheCallback,
+        FetchesAreOfAssigned,
+        CallbacksNameAssigned,
+        CommitsAreOfOwned,
+        HeartbeatsDoNotStorm,
+        # What is the same for every dialect:
+        RequestsDoNotStorm,
+        CommitOutcomesReported,
+        CommitsWereDelivered,
     ),
     invariants=ConsumerGroupInvariants,
-    member_requirements=("CGI-18", "CGI-19", "CGI-17", "CGC-07", "CGC-01", "CGP-04", "CGV-11", "CGP-15", "CGP-14", "CGP-17", "CGT-06"),
+    member_requirements=(
+        "CGI-18",
+        "CGI-19",
+        "CGI-17",
+        "CGC-07",
+        "CGC-01",
+        "CGP-04",
+        "CGV-11",
+        "CGP-15",
+        "CGP-14",
+        "CGP-17",
+        "CGT-06",
+        "CGC-24",
+        "CLIENT-06",
+        "CLIENT-75",
+    ),
     invariant_requirements=("CGI-03", "CGI-04", "CGI-05", "CGI-10", "CGI-11", "CGI-12", "CGI-13"),
     unmet=unmet,
     holds_of_coordinators=(ConsumerGroupInvariants,),

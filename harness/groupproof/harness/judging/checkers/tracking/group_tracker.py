@@ -78,6 +78,10 @@ class GroupTracker(MemberLedger):
             self.hands.reports_by_difference(client, is_so=reader.is_incremental)
         return reader
 
+    def dialect_of(self, client: str) -> str:
+        """Return the name of the dialect that a client spoke last; the classic one before its first."""
+        return readers_by_api().get(self._spoken.get(client, ""), CLASSIC_READER).dialect.name
+
     def is_steady(self, steady: Steady) -> bool:
         """Return whether the exchanges change nothing of the member except what `absorb` records."""
         readers = readers_by_api()

@@ -124,3 +124,7 @@ class MemberLedger:
         """Return the other clients to whom answers of this generation gave the partition."""
         owners = {} if generation is None else self._owners.get(generation) or {}
         return owners.get(partition, set()) - {client}
+
+    def other_owners(self, partition: TopicPartition, client: str) -> set[str]:
+        """Return the other clients that own a partition now as far as they know."""
+        return {name for name, member in self.members.items() if name != client and partition in member.owned}
