@@ -17,12 +17,12 @@ from tests.harness.running.virtual import played
 
 from groupproof.harness.cases.client import CASES
 from groupproof.harness.judging.checkers.checker import Checker
-from groupproof.harness.judging.checkers.classic.commits import CommitOutcomesReported, CommitsAreOwn, CommitsWereDelivered
 from groupproof.harness.judging.checkers.classic.deadlines import NobodyEvictedEarly
 from groupproof.harness.judging.checkers.classic.frames import GenerationsGiven, InstanceIdsStay, MemberIdsGiven, NothingAfterLeaving
 from groupproof.harness.judging.checkers.classic.invariants import AnsweredOnce, NoStaleCommit
-from groupproof.harness.judging.checkers.classic.request_storms import RequestsDoNotStorm
 from groupproof.harness.judging.checkers.live_group import GroupChecker, GroupResult
+from groupproof.harness.judging.checkers.shared.commits import CommitOutcomesReported, CommitsAreOwn, CommitsWereDelivered
+from groupproof.harness.judging.checkers.shared.request_storms import RequestsDoNotStorm
 from groupproof.harness.judging.checkers.steady import NO_ROWS, Stretch
 from groupproof.harness.judging.checkers.tracking.group_state import InferredGroup, Invariant
 from groupproof.harness.model.verdicts import Finding

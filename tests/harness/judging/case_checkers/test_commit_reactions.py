@@ -11,7 +11,7 @@ from groupproof.harness.judging.case_checkers.commit_reactions import (
     commits_before_joining,
     commits_by_itself,
 )
-from groupproof.harness.judging.checkers.classic.commits import CommitOutcomesReported, CommitsAreOwn, CommitsWereDelivered
+from groupproof.harness.judging.checkers.shared.commits import CommitOutcomesReported, CommitsAreOwn, CommitsWereDelivered
 from groupproof.harness.model.evidence import NotReached
 from groupproof.harness.model.verdicts import Proof, Verdict
 from groupproof.protocol.vocabulary import Api

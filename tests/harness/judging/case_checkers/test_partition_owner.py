@@ -13,7 +13,7 @@ from groupproof.harness.judging.case_checkers.partition_owner import (
     reports_no_revocation,
     revokes_before_joining,
 )
-from groupproof.harness.judging.checkers.classic.ownership import OwnersNeverOverlap, RecordsComeToOwners
+from groupproof.harness.judging.checkers.shared.ownership import OwnersNeverOverlap, RecordsComeToOwners
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.vocabulary import Api

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.harness.judging.checkers.stories import busy_group
 
-from groupproof.harness.judging.checkers.classic.ownership import OwnersNeverOverlap
 from groupproof.harness.judging.checkers.classic.universal import UNIVERSAL_CHECKERS
 from groupproof.harness.judging.checkers.listening_checker import ListeningChecker, is_frame
+from groupproof.harness.judging.checkers.shared.ownership import OwnersNeverOverlap
 from groupproof.harness.judging.checkers.tracking.group_tracker import GroupTracker, TrackingChecker
 from groupproof.protocol.trace import Observation
 

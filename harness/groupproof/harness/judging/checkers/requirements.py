@@ -10,8 +10,6 @@ from typing import Final
 
 from groupproof.harness.judging.checkers.checker import Checker
 from groupproof.harness.judging.checkers.classic.commit_membership import CommitsNameMembership
-from groupproof.harness.judging.checkers.classic.commits import CommitOutcomesReported, CommitsAreOwn, CommitsWereDelivered
-from groupproof.harness.judging.checkers.classic.fetches import FetchesStayWithOwners
 from groupproof.harness.judging.checkers.classic.frames import (
     GenerationsGiven,
     InstanceIdsStay,
@@ -19,8 +17,6 @@ from groupproof.harness.judging.checkers.classic.frames import (
     NothingAfterLeaving,
 )
 from groupproof.harness.judging.checkers.classic.generation_assignment import FollowersAssignNothing, LeadersAssignSoundly
-from groupproof.harness.judging.checkers.classic.ownership import CallbacksTellAssignments, OwnersNeverOverlap, RecordsComeToOwners
-from groupproof.harness.judging.checkers.classic.request_storms import RequestsDoNotStorm
 from groupproof.harness.judging.checkers.consumer.consumer_commits import CommitsAreOfOwned
 from groupproof.harness.judging.checkers.consumer.consumer_frames import (
     EpochsGiven,
@@ -34,6 +30,10 @@ from groupproof.harness.judging.checkers.consumer.consumer_hand_over import Call
 from groupproof.harness.judging.checkers.consumer.consumer_reading import CallbacksNameAssigned, FetchesAreOfAssigned, RecordsEndWithTheCallback
 from groupproof.harness.judging.checkers.consumer.consumer_storms import HeartbeatsDoNotStorm
 from groupproof.harness.judging.checkers.frame_facts import instance_of
+from groupproof.harness.judging.checkers.shared.commits import CommitOutcomesReported, CommitsAreOwn, CommitsWereDelivered
+from groupproof.harness.judging.checkers.shared.fetches import FetchesStayWithOwners
+from groupproof.harness.judging.checkers.shared.ownership import CallbacksTellAssignments, OwnersNeverOverlap, RecordsComeToOwners
+from groupproof.harness.judging.checkers.shared.request_storms import RequestsDoNotStorm
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 

@@ -8,8 +8,8 @@ import pytest
 from tests.epoch_traces import BOTH, EpochStory
 from tests.traces import ID, findings
 
-from groupproof.harness.judging.checkers.classic.request_storms import STORM_PER_SECOND
 from groupproof.harness.judging.checkers.consumer.consumer_storms import HeartbeatsDoNotStorm
+from groupproof.harness.judging.checkers.shared.request_storms import STORM_PER_SECOND
 from groupproof.harness.judging.checkers.steady import ALL_ROWS, NO_ROWS, Steady, SteadyRequests
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.vocabulary import ErrorCode

@@ -7,8 +7,6 @@ from typing import Final
 
 from groupproof.harness.judging.checkers.checker import Checker
 from groupproof.harness.judging.checkers.classic.commit_membership import CommitsNameMembership
-from groupproof.harness.judging.checkers.classic.commits import CommitOutcomesReported, CommitsAreOwn, CommitsWereDelivered
-from groupproof.harness.judging.checkers.classic.fetches import FetchesStayWithOwners
 from groupproof.harness.judging.checkers.classic.frames import (
     GenerationsGiven,
     InstanceIdsStay,
@@ -16,8 +14,10 @@ from groupproof.harness.judging.checkers.classic.frames import (
     NothingAfterLeaving,
 )
 from groupproof.harness.judging.checkers.classic.generation_assignment import FollowersAssignNothing, LeadersAssignSoundly
-from groupproof.harness.judging.checkers.classic.ownership import CallbacksTellAssignments, OwnersNeverOverlap, RecordsComeToOwners
-from groupproof.harness.judging.checkers.classic.request_storms import RequestsDoNotStorm
+from groupproof.harness.judging.checkers.shared.commits import CommitOutcomesReported, CommitsAreOwn, CommitsWereDelivered
+from groupproof.harness.judging.checkers.shared.fetches import FetchesStayWithOwners
+from groupproof.harness.judging.checkers.shared.ownership import CallbacksTellAssignments, OwnersNeverOverlap, RecordsComeToOwners
+from groupproof.harness.judging.checkers.shared.request_storms import RequestsDoNotStorm
 
 __all__ = ["UNIVERSAL_CHECKERS"]
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupproof.harness.judging.checkers.classic.commits import CommitOutcomesReported, CommitsWereDelivered
-from groupproof.harness.judging.checkers.classic.request_storms import RequestsDoNotStorm
 from groupproof.harness.judging.checkers.consumer.consumer_commits import CommitsAreOfOwned
 from groupproof.harness.judging.checkers.consumer.consumer_frames import (
     EpochsGiven,
@@ -21,6 +19,8 @@ from groupproof.harness.judging.checkers.consumer.consumer_invariants import Con
 from groupproof.harness.judging.checkers.consumer.consumer_reading import CallbacksNameAssigned, FetchesAreOfAssigned, RecordsEndWithTheCallback
 from groupproof.harness.judging.checkers.consumer.consumer_storms import HeartbeatsDoNotStorm
 from groupproof.harness.judging.checkers.dialect_checkers import DialectCheckers
+from groupproof.harness.judging.checkers.shared.commits import CommitOutcomesReported, CommitsWereDelivered
+from groupproof.harness.judging.checkers.shared.request_storms import RequestsDoNotStorm
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 
 __all__ = ["CONSUMER_CHECKERS"]

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from groupproof.harness.judging.checkers.checker import UnderWay, Waiting
 from groupproof.harness.judging.checkers.claim import Claim
-from groupproof.harness.judging.checkers.classic.commits import commanded_offsets
 from groupproof.harness.judging.checkers.frame_facts import IN_FLIGHT_MS, SLACK_MS, error_of
+from groupproof.harness.judging.checkers.shared.commits import commanded_offsets
 from groupproof.harness.judging.checkers.steady import ALL_ROWS, NO_ROWS, Steady
 from groupproof.harness.judging.checkers.tracking.group_tracker import TrackingChecker
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict

@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Final
 
 from groupproof.harness.judging.checkers.checker import Waiting
 from groupproof.harness.judging.checkers.claim import Claim
-from groupproof.harness.judging.checkers.classic.fetches import ClientFetch, FetchesStayWithOwners
-from groupproof.harness.judging.checkers.classic.ownership import RecordsComeToOwners
 from groupproof.harness.judging.checkers.frame_facts import SLACK_MS
+from groupproof.harness.judging.checkers.shared.fetches import ClientFetch, FetchesStayWithOwners
+from groupproof.harness.judging.checkers.shared.ownership import RecordsComeToOwners
 from groupproof.harness.judging.checkers.steady import NO_ROWS, Steady
 from groupproof.harness.judging.checkers.tracking.group_tracker import TrackingChecker
 from groupproof.harness.judging.checkers.tracking.ownership_tracker import REPORTERS, Holding, partitions_reported

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from groupproof.harness.judging.checkers.claim import Claim
-from groupproof.harness.judging.checkers.classic.request_storms import STORM_PER_SECOND
 from groupproof.harness.judging.checkers.frame_facts import error_of
 from groupproof.harness.judging.checkers.listening_checker import ListeningChecker
+from groupproof.harness.judging.checkers.shared.request_storms import STORM_PER_SECOND
 from groupproof.harness.judging.checkers.steady import ALL_ROWS, NO_ROWS, Steady
 from groupproof.harness.judging.checkers.tracking.epoch_reader import EPOCH_NEWS
 from groupproof.harness.model.verdicts import Finding

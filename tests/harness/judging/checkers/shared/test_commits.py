@@ -8,7 +8,7 @@ import pytest
 from tests.traces import ID, Story
 
 from groupproof.harness.judging.checkers.checker import Checker, findings_of
-from groupproof.harness.judging.checkers.classic.commits import CommitOutcomesReported, CommitsAreOwn, CommitsWereDelivered
+from groupproof.harness.judging.checkers.shared.commits import CommitOutcomesReported, CommitsAreOwn, CommitsWereDelivered
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.vocabulary import Api
 

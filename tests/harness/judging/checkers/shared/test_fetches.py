@@ -9,7 +9,7 @@ import pytest
 from tests.traces import ID, Story
 
 from groupproof.harness.judging.checkers.checker import findings_of
-from groupproof.harness.judging.checkers.classic.fetches import UNSHOWN_MS, FetchesStayWithOwners
+from groupproof.harness.judging.checkers.shared.fetches import UNSHOWN_MS, FetchesStayWithOwners
 from groupproof.harness.model.verdicts import Proof, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api

@@ -6,7 +6,7 @@ import pytest
 from tests.traces import ID, Story
 
 from groupproof.harness.judging.checkers.checker import Checker, findings_of
-from groupproof.harness.judging.checkers.classic.ownership import CallbacksTellAssignments, OwnersNeverOverlap, RecordsComeToOwners
+from groupproof.harness.judging.checkers.shared.ownership import CallbacksTellAssignments, OwnersNeverOverlap, RecordsComeToOwners
 from groupproof.harness.model.verdicts import Finding, Proof
 from groupproof.protocol.vocabulary import Api
 

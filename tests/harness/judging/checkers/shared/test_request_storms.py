@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.traces import Story, verdict
 
-from groupproof.harness.judging.checkers.classic.request_storms import RequestsDoNotStorm
+from groupproof.harness.judging.checkers.shared.request_storms import RequestsDoNotStorm
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
