@@ -1,6 +1,6 @@
 """Checks what members of a consumer group read: only what answers assigned to them, and no record of a partition after its callback.
 
-The owners are those of the tracker, as for classic members (`classic/ownership.py`, `classic/fetches.py`). Only the requirements differ, and what is
+The owners are those of the tracker, as for classic members (`shared/ownership.py`, `shared/fetches.py`). Only the requirements differ, and what is
 legal while a partition is given up. A member of a mixed group that speaks the classic protocol is not judged here.
 """
 
