@@ -96,12 +96,6 @@ def test_a_member_with_legal_terms_of_its_own_is_blamed_for_nothing(variant: str
     assert wrong == {}, VARIANTS[variant].says
 
 
-@pytest.mark.parametrize("variant", ["lines-600ms-late", "lines-2s-late"])
-@pytest.mark.parametrize("case", ["rebalance/consumer/hand-over", "rebalance/consumer/three-members", "leave/consumer/close"])
-def test_a_shim_that_is_slow_at_writing_does_not_hand_over_too_early(case: str, variant: str) -> None:
-    assert judged(BY_ID[case], variant=variant, rhythm=rhythm(variant))[1].verdict is Verdict.OK
-
-
 @pytest.mark.parametrize("is_share", PARTS)
 def test_the_reference_passes_and_takes_its_leave(is_share: bool) -> None:
     verdicts = {case: judgement_on(case) for case in BY_ID if is_drawn(case, SHARE) is is_share}

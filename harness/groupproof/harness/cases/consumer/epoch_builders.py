@@ -121,8 +121,5 @@ def reported(member: str, *, after: str) -> list[Step]:
 
 
 def triggered(fault: str, *, within_ms: int = REACT_MS) -> Await:
-    """Wait until a fault has its frame.
-
-    A held frame counts as delivered when the hold begins (`interception.py`). A frame of `count` or `nth` others has no receipt of its own.
-    """
+    """Wait until a fault acts on a frame, whatever becomes of it. A hold is delivered right then, and not only with its release."""
     return Await(until=Matches(kind_of="fault", fault=fault, where={"stage": "triggered"}), within_ms=within_ms)
