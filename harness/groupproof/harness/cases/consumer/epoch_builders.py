@@ -30,6 +30,10 @@ LONG_MS: Final = 9_000
 """How long a plan waits for a judge of absence."""
 
 
+_NEXT_PARTITION_MS: Final = 2_000
+"""How long a plan waits for one more partition when the application has records of another."""
+
+
 def case(*args: Any, **options: Any) -> Case:
     """Return a case of the dialect."""
     return client_case(*args, dialect=CONSUMER, **options)
@@ -76,15 +80,16 @@ def joined(*members: str, topics: Mapping[str, int] | None = None, idle: Collect
 def consumed_each(member: str, *partitions: int, after: str, within_ms: int = LONG_MS) -> list[Step]:
     """Wait until the application has a record of each of these partitions; the plan continues without them.
 
-    A client may report several partitions in one event (Java), or each record in an event of its own.
+    A client may report several partitions in one event (Java), or each record in an event of its own. `within_ms` is for the first partition; the
+    others are due soon after it.
     """
     return [
         Await(
             until=Matches(kind_of="event", event="records_consumed", client=member, after=after, where={"partitions.partition": partition}),
-            within_ms=within_ms,
+            within_ms=_NEXT_PARTITION_MS if index else within_ms,
             go_on=True,
         )
-        for partition in partitions
+        for index, partition in enumerate(partitions)
     ]
 
 
