@@ -69,6 +69,14 @@ def test_the_clock_starts_when_polling_has_stopped(case: str) -> None:
     assert steps.index(Mark(name="stopped")) > pause
 
 
+@pytest.mark.parametrize("case", ["poll/consumer/stopped", "poll/consumer/stopped-static"])
+def test_a_client_may_check_by_its_own_timer_whether_it_is_polled(case: str) -> None:
+    """The same 1.5 s as in the classic cases."""
+    judgement = judged(BY_ID[case], variant="epoch-checks-polls-by-its-own-timer")[1]
+
+    assert judgement.verdict is Verdict.OK, judgement.reason
+
+
 def test_records_are_awaited_by_partition_and_not_by_the_number_of_events() -> None:
     waits = {
         case.id: step.until.count
