@@ -59,8 +59,6 @@ LEGAL_EPOCHS: Final = (
     _legal("commits-what-goes", "Commits only the revoked positions before a revocation.", _LIBRDKAFKA, commits_before_revoke="revoked"),
     _legal("bare-callbacks", "Calls assigned only where something is new (CGT-10, CGT-11).", _LIBRDKAFKA, calls_with_nothing=False),
     _legal("leaves-with-the-next-poll", "Falls silent for want of polls, and leaves when it is polled again (CGV-18).", _LIBRDKAFKA, poll_end="next-poll"),
-    _legal("checks-polls-by-its-own-timer", "Finds about 1.5 s late that it was not polled for too long.", "clients with a timer for it, as in the classic cases",
-           poll_tick_ms=1_550),
     _legal("full-leave", "Sends empty names and partitions with its leave.", "java 4.4.0", leave_fields="empty"),
     _legal("always-full", "Sends every field with every heartbeat (CGC-12).", _FRANZ, full="always"),
     _legal("owned-always", "Reports what it owns with every heartbeat.", _PLATFORMATIC, owned="always"),
