@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from tests.epoch_traces import BOTH, EpochStory
-from tests.traces import findings, verdict
+from tests.traces import ID, findings, verdict
 
 from groupproof.harness.judging.case_checkers.consumer.epoch_reactions import (
     STORM_MAX,
@@ -97,6 +97,17 @@ def marked(does: Does, name: str = "error") -> EpochStory:
 
 def test_a_session_that_ended_after_a_mark_is_a_matter_of_time() -> None:
     found = findings(KEEPS, marked(lambda story: (story.hb(1), story.at(4_000).hb(1, error=25), story.hb(0))))
+
+    assert [(finding.verdict, finding.observed, finding.proof) for finding in found] == THROWN_OUT
+
+
+def test_a_session_whose_end_the_member_finds_by_itself_ended_all_the_same() -> None:
+    def does(story: EpochStory) -> None:
+        story.hb(1)
+        story.at(7_000).see("timer", member=ID, rule="SessionEnd/consumer.Stable/session-ends")
+        story.hb(0)
+
+    found = findings(KEEPS, marked(does))
 
     assert [(finding.verdict, finding.observed, finding.proof) for finding in found] == THROWN_OUT
 

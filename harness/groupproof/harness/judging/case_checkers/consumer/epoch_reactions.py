@@ -108,10 +108,10 @@ def keeps_epoch(
     if missing is not None:
         yield missing
         return
-    yield _kept(claim, later, mine, surfaced(ev, client, after) if or_reports else None, late_lines_ms(ev, client))
+    yield _kept(ev, claim, later, mine, surfaced(ev, client, after) if or_reports else None, late_lines_ms(ev, client))
 
 
-def _kept(claim: Claim, later: list[Beat], mine: Beat, report: Observation | None, late_ms: float) -> Finding:
+def _kept(ev: Evidence, claim: Claim, later: list[Beat], mine: Beat, report: Observation | None, late_ms: float) -> Finding:
     """Judge the heartbeats of `keeps_epoch`. `report` is the event by which the client may have informed its application before it left."""
     assert mine.answer is not None
     given_up = next((beat for beat in later if beat.is_join or beat.is_leave), None)
@@ -122,7 +122,7 @@ def _kept(claim: Claim, later: list[Beat], mine: Beat, report: Observation | Non
         return claim.ok("It told the application, and left.", report)
     if given_up.is_leave:
         return claim.tolerated("It left the group though its membership stood.", given_up.request)
-    if any(_is_thrown_out(beat) for beat in later if beat.request.seq < given_up.request.seq):
+    if _is_thrown_out(ev, mine, [beat for beat in later if beat.request.seq < given_up.request.seq], given_up.request):
         # Its heartbeats came too late, and a process that gets no time to run cannot send them: time decides, not a frame.
         return claim.tolerated("It was thrown out, and joined again.", given_up.request, proof=Proof.TIMING)
     if given_up.member == mine.member:
@@ -130,9 +130,12 @@ def _kept(claim: Claim, later: list[Beat], mine: Beat, report: Observation | Non
     return claim.tolerated("It gave its membership up and joined with another id, which leaves a ghost behind.", given_up.request)
 
 
-def _is_thrown_out(beat: Beat) -> bool:
-    """Return whether the coordinator itself, and no fault, answered that it no longer has the membership."""
-    return beat.answer is not None and beat.answer.fault is None and error_of(beat.answer) in _OUT
+def _is_thrown_out(ev: Evidence, mine: Beat, earlier: list[Beat], before: Observation) -> bool:
+    """Return whether the coordinator itself, and no fault, had ended the membership: it answered so to an earlier heartbeat, or the session ended."""
+    answers = [beat.answer for beat in earlier if beat.answer is not None and beat.answer.fault is None]
+    timers = ev.select("timer", after=mine.request.seq, before=before.seq)
+    ends = (obs for obs in timers if obs.member == mine.member and (obs.rule or "").startswith("SessionEnd/"))
+    return any(error_of(answer) in _OUT for answer in answers) or any(ends)
 
 
 @checker
