@@ -9,10 +9,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from tests.harness.running.virtual import judged
+from tests.harness.running.virtual import judged, rhythm
 from tests.power.sentences import blame_of
 from tests.power.shares import PARTS, is_drawn, parts
 
+from groupproof.clients.planted.legal_variants_of_terms import OF_EVERY_DIALECT
 from groupproof.clients.planted.member_variants import EPOCH_BUGS, LEGAL_EPOCHS, VARIANTS
 from groupproof.harness.cases.consumer import CONSUMER_CASES
 from groupproof.harness.judging.ruling import Judgement
@@ -83,6 +84,16 @@ def test_a_legal_variant_is_never_failed_and_what_is_said_of_it_is_true(variant:
 
     assert wrong == {}, VARIANTS[variant].says
     assert sentences - set(SAID_OF_LEGAL.get(variant, [])) == set(), VARIANTS[variant].says
+
+
+@pytest.mark.parametrize("is_share", PARTS)
+@pytest.mark.parametrize("variant", [variant.name for variant in OF_EVERY_DIALECT])
+def test_a_member_with_legal_terms_of_its_own_is_blamed_for_nothing(variant: str, is_share: bool) -> None:
+    cases = [case for case in CONSUMER_CASES if is_drawn(f"{variant} {case.id}", LEGAL_SHARE) is is_share]
+    judgements = {case.id: judged(case, variant=variant, rhythm=rhythm(variant))[1] for case in cases}
+    wrong = {case: f"{judgement.verdict.value}: {judgement.reason}" for case, judgement in judgements.items() if judgement.verdict is not Verdict.OK}
+
+    assert wrong == {}, VARIANTS[variant].says
 
 
 @pytest.mark.parametrize("is_share", PARTS)

@@ -49,6 +49,20 @@ def test_events_are_named_and_their_fields_compared_by_path() -> None:
     assert holds_at(condition, story) == wanted.seq
 
 
+def test_a_path_through_a_list_holds_for_any_of_its_items() -> None:
+    """Java reports the records of both partitions in one event, and other clients each record in its own."""
+    story = Story()
+    story.mark("back")
+    first = story.consume(("t", 0, 10, 10))
+    story.consume(("t", 0, 11, 11))
+    both = story.consume(("t", 0, 12, 19), ("t", 1, 10, 19))
+
+    of_first, of_second = (Matches(kind_of="event", event="records_consumed", where={"partitions.partition": number}) for number in (0, 1))
+
+    assert (holds_at(of_first, story), holds_at(of_second, story)) == (first.seq, both.seq)
+    assert holds_at(Matches(kind_of="event", event="records_consumed", where={"partitions.partition": 2}), story) is None
+
+
 def test_what_came_before_a_mark_does_not_count_after_it() -> None:
     story = Story()
     story.beat()

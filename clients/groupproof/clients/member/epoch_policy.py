@@ -69,6 +69,7 @@ class EpochPolicy:
     leaves_when_told_to_stay: bool = False
     short_close_is_cut: bool = False  # a close with a timeout ends without a leave
     poll_end: Literal["at-once", "next-poll", "never"] = "at-once"  # when it leaves because of missing polls
+    poll_tick_ms: int = 0  # how late it finds that polls are missing: it checks that by a timer of its own
     joins_again: bool = True  # after it is fenced
 
     # Commits and committed offsets

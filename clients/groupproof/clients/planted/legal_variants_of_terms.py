@@ -9,7 +9,7 @@ from groupproof.clients.planted.member_variant import Variant, way
 from groupproof.protocol.rules.classic.member_reactions import Effect
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["OWN_TERMS"]
+__all__ = ["OF_EVERY_DIALECT", "OWN_TERMS"]
 
 _NO_DEADLINE: Final = frozenset({"poll-deadline"})
 _EAGER: Final = frozenset({"cooperative"})
@@ -49,7 +49,7 @@ _SETTINGS: Final = (
 
 _CONSTANT: Final = {"properties": {"retry.backoff.max.ms": 100}}
 
-_RHYTHMS: Final = (
+_BACK_OFFS: Final = (
     *(
         way(
             f"backs-off-{seconds}s",
@@ -65,6 +65,9 @@ _RHYTHMS: Final = (
             (10, "librdkafka (reconnect.backoff.max.ms)"),
         )
     ),
+)
+
+_PAUSES: Final = (
     *(
         way(
             f"pauses-{seconds}s-before-rejoin",
@@ -113,4 +116,7 @@ _ONCE_MORE: Final = (
     ),
 )  # fmt: skip
 
-OWN_TERMS: Final = (*_SETTINGS, *_RHYTHMS, *_SHIMS, *_ONCE_MORE)
+OWN_TERMS: Final = (*_SETTINGS, *_BACK_OFFS, *_PAUSES, *_SHIMS, *_ONCE_MORE)
+
+OF_EVERY_DIALECT: Final = (*_BACK_OFFS, *_SHIMS)
+"""The variants that do not depend on the protocol: members of `consumer` back off too, and their shims are as slow."""

@@ -1,6 +1,7 @@
 """Whether a plan's condition holds, observation by observation. Pure. The driver waits on it, and tests feed it by hand.
 
 A `Matches` of kind `fault` counts deliveries, the receipt that proves the fault. `where={"stage": …}` asks for another stage.
+The path of a `where` that goes through a list holds for any of its items: `partitions.partition` is the number of any of the partitions.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def _matches(condition: Matches, obs: Observation) -> bool:
         return False
     if condition.kind_of == "fault" and "stage" not in condition.where and obs.detail != "delivered":
         return False
-    return all(_at(obs.body, path) == value for path, value in condition.where.items())
+    return all(value in _values_at(obs.body, path.split(".")) for path, value in condition.where.items())
 
 
 def _fits(condition: Matches, obs: Observation) -> bool:
@@ -104,11 +105,12 @@ def _fits(condition: Matches, obs: Observation) -> bool:
     return condition.event is None or (obs.who in REPORTERS and obs.body.get("name") == condition.event)
 
 
-def _at(body: Mapping[str, Any], path: str) -> Any:
-    value: Any = body
-    for name in path.split("."):
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value
+def _values_at(value: Any, path: list[str]) -> list[Any]:
+    if not path:
+        return [value]
+    if isinstance(value, list | tuple):
+        return [found for item in value for found in _values_at(item, path)]
+    return _values_at(value.get(path[0]) if isinstance(value, Mapping) else None, path[1:])
 
 
 class _StableWatcher:

@@ -98,7 +98,7 @@ class EpochMember(AnyMember):
         core.positions = positions
         if core.is_unpolled and core.is_member:  # it stopped its heartbeats but has not left yet (CGV-18)
             self._leave_unpolled(now_ms)
-        core.poll_ends_ms = now_ms + core.settings.max_poll_interval_ms
+        core.poll_ends_ms = now_ms + core.settings.max_poll_interval_ms + core.choices.poll_tick_ms
         core.is_unpolled = False
         if core.is_taking_part:
             self._begin_if_none(now_ms)

@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from groupproof.harness.cases.client.client_case_builders import code_name
-from groupproof.harness.cases.consumer.epoch_builders import BEAT, INTERVAL_MS, LONG_MS, case, joined, plan, reconciled, subject, triggered
+from groupproof.harness.cases.consumer.epoch_builders import (
+    BEAT,
+    INTERVAL_MS,
+    answered_commit,
+    case,
+    consumed_each,
+    joined,
+    plan,
+    reconciled,
+    subject,
+    triggered,
+)
 from groupproof.harness.judging.case_checkers.consumer.epoch_commits import (
     asks_again_or_reports,
     commit_is_answered,
@@ -20,7 +31,7 @@ from groupproof.harness.judging.case_checkers.consumer.epoch_rhythm import never
 from groupproof.harness.judging.case_checkers.reactions import request_came
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Plan
-from groupproof.harness.model.plan_builders import answers, append, close, commit, consumed, delivered, heal, holds, mark, passing, start
+from groupproof.harness.model.plan_builders import answers, append, close, commit, delivered, heal, holds, mark, passing, start
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
@@ -40,7 +51,7 @@ def _refused(code: int, *, count: int | None = 1) -> Plan:
         answers("error", _COMMIT, code, count=count),
         commit("m0", *_TEN, wait=False, within_ms=20_000),
         delivered("error"),
-        passing(LONG_MS),
+        *answered_commit("m0", after="error"),
         session_ms=15_000,
     )
 
@@ -173,7 +184,7 @@ def _positions(code: int) -> Plan:
         mark("back"),
         *start("m0"),
         delivered("error", within_ms=15_000),
-        consumed("m0", after="error", count=2, within_ms=LONG_MS, go_on=True),
+        *consumed_each("m0", 0, 1, after="error"),
         append("t", 2, 5),
         passing(4_000),
         session_ms=3_000,
@@ -218,7 +229,7 @@ _OFFSETS: tuple[Case, ...] = (
             close("m0"),
             mark("back"),
             *start("m0"),
-            consumed("m0", after="back", count=2, go_on=True),
+            *consumed_each("m0", 0, 1, after="back"),
             passing(1_000),
             session_ms=15_000,
         ),
@@ -241,11 +252,11 @@ _OFFSETS: tuple[Case, ...] = (
             answers("error", _FETCH, ErrorCode.NOT_COORDINATOR, count=None),
             mark("back"),
             *start("m0"),
-            delivered("error"),
+            delivered("error", within_ms=15_000),
             passing(3 * _TRIES_MS),
             heal("error"),
             mark("healed"),
-            consumed("m0", after="healed", count=2, within_ms=LONG_MS, go_on=True),
+            *consumed_each("m0", 0, 1, after="healed"),
             append("t", 2, 5),
             passing(4_000),
             session_ms=15_000,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from groupproof.harness.cases.client.client_case_builders import UNHEARD_OF, code_name
-from groupproof.harness.cases.consumer.epoch_builders import BEAT, LONG_MS, beaten, case, joined, plan, reconciled, rejoining, subject
+from groupproof.harness.cases.consumer.epoch_builders import BEAT, LONG_MS, beaten, case, joined, plan, reconciled, rejoining, reported, subject
 from groupproof.harness.judging.case_checkers.consumer.epoch_join import says_again
 from groupproof.harness.judging.case_checkers.consumer.epoch_reactions import (
     gives_up_partitions,
@@ -25,7 +25,21 @@ from groupproof.harness.judging.case_checkers.reactions import request_came
 from groupproof.harness.judging.checkers.claim import tolerated_ms
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import ConfigureGroup, Step
-from groupproof.harness.model.plan_builders import answers, cuts, delivered, heal, holds, mark, passing, paused, resume, silences, start, strikes
+from groupproof.harness.model.plan_builders import (
+    answers,
+    cuts,
+    delivered,
+    event,
+    heal,
+    holds,
+    mark,
+    passing,
+    paused,
+    resume,
+    silences,
+    start,
+    strikes,
+)
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.faults import Drop
 from groupproof.protocol.vocabulary import ErrorCode
@@ -34,6 +48,9 @@ __all__ = ["CASES"]
 
 ACKNOWLEDGING = 2
 """The number of a member's heartbeat that acknowledges its first assignment."""
+
+_PATIENT_MS = 15_000
+"""A session that is longer than the back-off of any client: librdkafka waits 10 s (reconnect.backoff.max.ms)."""
 
 
 def _out(code: int, title: str, requirement: str, *, renamed: Verdict = Verdict.NON_STRICT) -> Case:
@@ -49,6 +66,7 @@ def _out(code: int, title: str, requirement: str, *, renamed: Verdict = Verdict.
             delivered("error"),
             rejoining("m0", after="error"),
             reconciled("m0", after="error"),
+            event("m0", "partitions_assigned", after="error", go_on=True),  # the frames do not wait for the lines of the shim
             passing(500),
         ),
         request_came("error", "m0", BEAT, requirement="CGC-28"),
@@ -91,6 +109,7 @@ def _kept(code: int, title: str, requirement: str, *, looks: bool) -> Case:
             delivered("error"),
             beaten("m0", after="error", count=3, within_ms=LONG_MS),
             passing(500),
+            session_ms=_PATIENT_MS,
         ),
         request_came("error", "m0", BEAT, requirement="CGC-28"),
         keeps_epoch("m0", after="error", requirement=requirement),
@@ -109,6 +128,7 @@ def _kept_at_once(code: int, title: str, requirement: str) -> Case:
         plan(
             subject(),
             [answers("error", BEAT, code, nth=ACKNOWLEDGING), *start("m0"), delivered("error"), reconciled("m0", after="error"), passing(500)],
+            session_ms=_PATIENT_MS,
         ),
         request_came("error", "m0", BEAT, requirement="CGC-16", within_ms=7_000),
         keeps_epoch("m0", after="error", requirement=requirement),
@@ -133,7 +153,14 @@ def _ends(
         (requirement,) if rejoin_requirement is None else (rejoin_requirement, requirement),
         plan(
             subject(**settings),
-            [*joined("m0"), answers("error", BEAT, code, count=None), delivered("error"), passing(LONG_MS), heal("error"), passing(500)],
+            [
+                *joined("m0"),
+                answers("error", BEAT, code, count=None),
+                delivered("error"),
+                *reported("m0", after="error"),
+                heal("error"),
+                passing(500),
+            ],
         ),
         request_came("error", "m0", BEAT, requirement="CGC-28"),
         shows_or_tries("m0", after="error", requirement=requirement, if_unreported=if_unreported, rejoin_requirement=rejoin_requirement),
@@ -177,7 +204,15 @@ _ERRORS: tuple[Case, ...] = (
         "heartbeat/topic-authorization-failed-once",
         "A member that is told once that it may not read a topic stays one: the right to it may be given back.",
         ("CGT-28",),
-        plan(subject(), [*joined("m0"), answers("error", BEAT, ErrorCode.TOPIC_AUTHORIZATION_FAILED), delivered("error"), passing(LONG_MS)]),
+        plan(
+            subject(),
+            *joined("m0"),
+            answers("error", BEAT, ErrorCode.TOPIC_AUTHORIZATION_FAILED),
+            delivered("error"),
+            beaten("m0", after="error", within_ms=LONG_MS),
+            passing(500),
+            session_ms=_PATIENT_MS,
+        ),
         request_came("error", "m0", BEAT, requirement="CGC-28"),
         stays_a_member("m0", after="error", requirement="CGT-28"),
     ),
@@ -194,7 +229,10 @@ _ERRORS: tuple[Case, ...] = (
         "heartbeat/fenced-instance-id",
         "A static member whose instance another has taken over tells its application, and ends.",
         ("CGT-26",),
-        plan(subject(instance_id="one"), [*joined("m0"), answers("error", BEAT, ErrorCode.FENCED_INSTANCE_ID), delivered("error"), passing(LONG_MS)]),
+        plan(
+            subject(instance_id="one"),
+            [*joined("m0"), answers("error", BEAT, ErrorCode.FENCED_INSTANCE_ID), delivered("error"), *reported("m0", after="error")],
+        ),
         request_came("error", "m0", BEAT, requirement="CGC-28"),
         stops_beating("m0", after="error", requirement="CGT-26"),
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from groupproof.harness.cases.client.client_case_builders import UNHEARD_OF, code_name
-from groupproof.harness.cases.consumer.epoch_builders import BEAT, LONG_MS, beaten, case, joined, plan, reconciled, rejoining, subject
+from groupproof.harness.cases.consumer.epoch_builders import BEAT, beaten, case, joined, plan, reconciled, rejoining, reported, subject
 from groupproof.harness.judging.case_checkers.consumer.epoch_hand_over import assignment_is_reported, names_only_what_is_new
 from groupproof.harness.judging.case_checkers.consumer.epoch_join import (
     acknowledges,
@@ -153,7 +153,7 @@ def _for_good(code: int, title: str, requirement: str, *, instance: str | None =
         (requirement,),
         plan(
             subject(**wanted),
-            [answers("error", BEAT, code, count=None), *start("m0"), delivered("error"), passing(LONG_MS), heal("error"), passing(500)],
+            [answers("error", BEAT, code, count=None), *start("m0"), delivered("error"), *reported("m0", after="error"), heal("error"), passing(500)],
         ),
         request_came("error", "m0", BEAT, requirement="CGC-07"),
         shows_or_tries("m0", after="error", requirement=requirement, if_unreported=if_unreported),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.consumer.epoch_builders import INTERVAL_MS, case, joined, plan, reconciled, subject
+from groupproof.harness.cases.consumer.epoch_builders import INTERVAL_MS, case, consumed_each, joined, plan, reconciled, subject
 from groupproof.harness.judging.case_checkers.consumer.epoch_commits import reads_on_from
 from groupproof.harness.judging.case_checkers.consumer.epoch_join import acknowledges, joins_in_full
 from groupproof.harness.judging.case_checkers.consumer.epoch_reactions import keeps_epoch
@@ -102,7 +102,8 @@ CASES: tuple[Case, ...] = (
             mark("back"),
             *start("m1"),
             reconciled("m1", after="back", go_on=True),
-            passing(3_000),
+            *consumed_each("m1", 0, 1, after="back"),
+            passing(1_000),
         ),
         reads_on_from("m1", after="back", positions=_NAMED),
     ),
@@ -118,7 +119,7 @@ CASES: tuple[Case, ...] = (
             close("m0"),
             mark("back"),
             *start("m1"),
-            consumed("m1", after="back", count=2, within_ms=_WAIT_MS, go_on=True),
+            *consumed_each("m1", 0, 1, after="back", within_ms=_WAIT_MS),
             passing(2_000),
         ),
         reads_on_from("m1", after="back", positions=_NAMED),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.consumer.epoch_builders import BEAT, LONG_MS, beaten, case, joined, plan, reconciled, subject
+from groupproof.harness.cases.consumer.epoch_builders import BEAT, answered_commit, beaten, case, joined, plan, reconciled, subject
 from groupproof.harness.judging.case_checkers.consumer.epoch_commits import retries_commit
 from groupproof.harness.judging.case_checkers.consumer.epoch_join import acknowledges
 from groupproof.harness.judging.case_checkers.consumer.epoch_reactions import keeps_epoch, keeps_partitions
@@ -72,7 +72,10 @@ CASES: tuple[Case, ...] = (
         ("CGP-08", "CGT-22"),
         plan(
             subject(),
-            [*joined("m0"), moves("moving", Api.OFFSET_COMMIT), commit("m0", wait=False, within_ms=20_000), passing(LONG_MS)],
+            *joined("m0"),
+            moves("moving", Api.OFFSET_COMMIT),
+            commit("m0", wait=False, within_ms=20_000),
+            *answered_commit("m0", after="moving"),
             session_ms=15_000,
         ),
         keeps_epoch("m0", after="moving", requirement="CGT-22"),

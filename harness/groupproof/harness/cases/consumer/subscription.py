@@ -27,7 +27,7 @@ CASES: tuple[Case, ...] = (
             *joined("m0"),
             mark("more"),
             holds("late", Api.METADATA),
-            command("m0", "resubscribe", topics=["t", "u"]),
+            command("m0", "resubscribe", topics=["t", "u"], wait=False),  # a late line must not lengthen what is held
             Await(
                 until=Matches(kind_of="response", api=BEAT.title, client="m0", after="more", where={"member_epoch": 2}),
                 within_ms=_LATE_MS,

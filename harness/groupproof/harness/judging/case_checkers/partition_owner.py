@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from groupproof.harness.judging.case_checkers.trace_queries import newest
+from groupproof.harness.judging.case_checkers.trace_queries import late_lines_ms, newest
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
 from groupproof.harness.judging.checkers.frame_facts import partitions_of, subscription_of
-from groupproof.harness.judging.checkers.tracking.group_tracker import GroupTracker
 from groupproof.harness.judging.checkers.tracking.ownership_tracker import Holding, OwnershipTracker
 from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence, NotReached
@@ -38,14 +37,6 @@ def owned_at(ev: Evidence, client: str, at: Observation) -> set[TopicPartition]:
     return {holding.partition for holding in held if holding.until is None or holding.until.seq > at.seq}
 
 
-def _late_ms(ev: Evidence, client: str) -> float:
-    """Return how far (ms) the events of a client's application may lag behind the frames that follow them."""
-    group = GroupTracker()
-    for obs in ev.sent:
-        group.follow(obs)
-    return group.late_ms(client)
-
-
 @checker
 def revokes_before_joining(ev: Evidence, client: str, *, after: str, requirement: str = "CLIENT-62") -> Iterator[Finding]:
     """Judge that an eager member revokes its partitions before it rejoins. Otherwise another may get them while it still works.
@@ -62,7 +53,7 @@ def revokes_before_joining(ev: Evidence, client: str, *, after: str, requirement
     if mine is not None and mine.protocol in COOPERATIVE:
         return
     held = [holding for holding in holdings(ev) if holding.client == client and holding.since.seq < joins[0].seq]
-    late_ms = _late_ms(ev, client)
+    late_ms = late_lines_ms(ev, client)
     still = [holding for holding in held if holding.until is None or elapsed_ms(joins[0], holding.until) > late_ms]
     if not held:
         raise NotReached(f"{client} held nothing")
@@ -148,7 +139,7 @@ def names_owned_partitions(ev: Evidence, client: str, *, after: str, requirement
     subscription = subscription_of(joins[0])
     if subscription is None or subscription.version < 1 or subscription.ends_before == "owned partitions":
         raise NotReached(f"{client} sends a subscription that can't name owned partitions")
-    late_ms = _late_ms(ev, client)
+    late_ms = late_lines_ms(ev, client)
     mine = [holding for holding in holdings(ev) if holding.client == client]
     before = {holding.partition for holding in mine if holding.since.seq < joins[0].seq and _lasts(holding, ev.at(after))}
     holds = {

@@ -1,18 +1,39 @@
-"""Queries of judges on a whole trace: memberships of a client, accepted requests, instants. Nothing here judges."""
+"""Queries of judges on a whole trace: memberships of a client, accepted requests, instants, how late events are. Nothing here judges."""
 
 from __future__ import annotations
 
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, MembershipGrant, error_of, fields_of, gives, knew, membership_grant
+from groupproof.harness.judging.checkers.tracking.group_tracker import GroupTracker
 from groupproof.harness.model.evidence import Evidence, NotOffered
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["accepted", "clients", "explicit_offsets", "memberships_given", "moment", "newest", "origin", "report_due", "surfaced", "synced"]
+__all__ = [
+    "accepted",
+    "clients",
+    "explicit_offsets",
+    "late_lines_ms",
+    "memberships_given",
+    "moment",
+    "newest",
+    "origin",
+    "report_due",
+    "surfaced",
+    "synced",
+]
 
 
 def moment(ev: Evidence, name: str | None) -> Observation:
     """Return the observation of mark or delivery `name` (None: the first of all). Raise `NotReached` where there is none."""
     return ev.trace[max(ev.at(name), 0)]
+
+
+def late_lines_ms(ev: Evidence, client: str) -> float:
+    """Return how far (ms) the events of a client's application may lag behind the frames that follow them (`GroupTracker.late_ms`)."""
+    group = GroupTracker()
+    for obs in ev.sent:
+        group.follow(obs)
+    return group.late_ms(client)
 
 
 def clients(ev: Evidence) -> list[str]:

@@ -144,9 +144,16 @@ def fetch(offset: int) -> Does:
     ],
 )
 def test_reading_continues_from_the_commit(does: Does, expected: Verdict) -> None:
-    story = member(lambda story: does(story.mark("back")))
+    story = member(lambda story: does(story.mark("back")), until=12_000)
 
     assert verdict(reads_on_from("m0", after="back", positions={("t", 0): 10}), story) is expected
+
+
+def test_a_run_that_ends_early_does_not_prove_that_nothing_is_read() -> None:
+    story = member(lambda story: story.mark("back"), until=6_000)
+
+    with pytest.raises(NotReached, match="Nothing more of some partitions"):
+        verdict(reads_on_from("m0", after="back", positions={("t", 0): 10}), story)
 
 
 def test_a_member_that_may_pause_is_not_blamed_for_it() -> None:
@@ -182,6 +189,6 @@ def test_a_request_without_a_member_id_is_never_refused_as_a_members(asks_as: st
     ],
 )
 def test_a_member_that_reports_its_end_reads_no_more(does: Does, ends_after: str | None, expected: Verdict) -> None:
-    story = member(lambda story: does(story.mark("back")))
+    story = member(lambda story: does(story.mark("back")), until=12_000)
 
     assert verdict(reads_on_from("m0", after="back", positions={("t", 0): 10}, ends_after=ends_after), story) is expected

@@ -47,6 +47,20 @@ def handed_over(before: Does = revoke, after: Does = lambda story: None) -> Epoc
     return story
 
 
+@pytest.mark.parametrize(("line_ms", "expected"), [(0, FAILED), (600, OK), (2_000, OK)])
+def test_the_lines_of_a_shim_may_be_as_late_as_its_quickest_one(line_ms: float, expected: Verdict) -> None:
+    story = EpochStory()
+    story.hb(0, gets=1, gives=BOTH)
+    story.at(line_ms).partitions("assigned", *BOTH)
+    story.hb(1, owns=BOTH)
+    story.mark("newcomer").at(3_000).hb(1, gives=[KEPT])
+    story.hb(1, owns=[KEPT], gets=2)
+    revoke(story.at(3_100 + max(line_ms, 600)))
+    story.end(9_000)
+
+    assert verdict(CALLS, story) is expected
+
+
 def ended_late(ms: float) -> Does:
     def does(story: EpochStory) -> None:
         story.at(700 + ms).tell("callback_done")

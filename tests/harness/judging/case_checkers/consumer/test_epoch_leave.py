@@ -29,6 +29,20 @@ Does = Callable[[EpochStory], object]
 OK, NON_STRICT, FAILED, OPEN = Verdict.OK, Verdict.NON_STRICT, Verdict.FAILED, Verdict.INFORMATIONAL
 
 
+@pytest.mark.parametrize(("line_ms", "expected"), [(0, FAILED), (600, OK), (2_000, OK)])
+def test_the_lines_of_a_shim_that_leaves_may_be_as_late_as_its_quickest_one(line_ms: float, expected: Verdict) -> None:
+    story = EpochStory()
+    story.hb(0, gets=1, gives=BOTH)
+    story.at(line_ms).partitions("assigned", *BOTH)
+    story.hb(1, owns=BOTH)
+    story.mark("closing").at(3_000).hb(-1)
+    story.at(3_100 + max(line_ms, 600)).partitions("revoked", *BOTH)
+    story.tell("callback_done")
+    story.end(9_000)
+
+    assert verdict(returns_partitions_first("m0", after="closing"), story) is expected
+
+
 def closing(does: Does, *, until: float = 9_000) -> EpochStory:
     story = EpochStory().settled()
     story.consume(("t", 0, 0, 9))

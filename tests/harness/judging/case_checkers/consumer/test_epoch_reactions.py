@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from tests.epoch_traces import BOTH, EpochStory
-from tests.traces import findings, verdict
+from tests.traces import ID, findings, verdict
 
 from groupproof.harness.judging.case_checkers.consumer.epoch_reactions import (
     STORM_MAX,
@@ -20,7 +20,7 @@ from groupproof.harness.judging.case_checkers.consumer.epoch_reactions import (
 )
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import NotReached
-from groupproof.harness.model.verdicts import Verdict
+from groupproof.harness.model.verdicts import Proof, Verdict
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 Does = Callable[[EpochStory], object]
@@ -77,10 +77,74 @@ def test_a_membership_that_stands_is_kept(does: Does, expected: Verdict) -> None
     assert verdict(KEEPS, after_error(does, error=ErrorCode.NOT_COORDINATOR)) is expected
 
 
+THROWN_OUT = [(NON_STRICT, "It was thrown out, and joined again.", Proof.TIMING)]
+"""A process that gets no time to run sends no heartbeat either: three of three runs have to show it, without lag."""
+
+
 def test_a_membership_that_ended_meanwhile_stood_no_more() -> None:
     found = findings(KEEPS, after_error(lambda story: (story.hb(1, error=25), story.hb(0)), error=ErrorCode.NOT_COORDINATOR))
 
-    assert [(finding.verdict, finding.observed) for finding in found] == [(NON_STRICT, "It was thrown out, and joined again.")]
+    assert [(finding.verdict, finding.observed, finding.proof) for finding in found] == THROWN_OUT
+
+
+def marked(does: Does, name: str = "error") -> EpochStory:
+    story = EpochStory().settled()
+    story.at(500).mark(name)
+    does(story.at(700))
+    story.end(9_000)
+    return story
+
+
+def test_a_session_that_ended_after_a_mark_is_a_matter_of_time() -> None:
+    found = findings(KEEPS, marked(lambda story: (story.hb(1), story.at(4_000).hb(1, error=25), story.hb(0))))
+
+    assert [(finding.verdict, finding.observed, finding.proof) for finding in found] == THROWN_OUT
+
+
+def test_a_session_whose_end_the_member_finds_by_itself_ended_all_the_same() -> None:
+    def does(story: EpochStory) -> None:
+        story.hb(1)
+        story.at(7_000).see("timer", member=ID, rule="SessionEnd/consumer.Stable/session-ends")
+        story.hb(0)
+
+    found = findings(KEEPS, marked(does))
+
+    assert [(finding.verdict, finding.observed, finding.proof) for finding in found] == THROWN_OUT
+
+
+def test_a_join_though_the_membership_stood_is_proven_by_one_run() -> None:
+    found = findings(KEEPS, marked(lambda story: (story.hb(1), story.hb(0))))
+
+    assert [(finding.verdict, finding.proof) for finding in found] == [(NON_STRICT, Proof.SAFETY)]
+
+
+@pytest.mark.parametrize(
+    ("does", "expected"),
+    [
+        (lambda story: (story.hb(1), story.at(8_900).exchange(Api.FETCH, error=6)), OK),  # a refused Fetch is no answer to a heartbeat
+        (lambda story: (story.hb(1), story.at(8_900).hb(1, error=16)), OK),
+        (lambda story: (story.hb(1, error=16), story.hb(1)), OK),
+        (lambda story: story.hb(1, error=16), FAILED),
+        (lambda story: story.exchange(Api.FETCH, error=6), FAILED),
+    ],
+)
+def test_after_a_mark_each_heartbeat_counts_that_was_not_refused(does: Does, expected: Verdict) -> None:
+    assert verdict(KEEPS, marked(does)) is expected
+
+
+def test_the_answer_of_a_fault_is_the_one_to_the_request_that_it_acted_on() -> None:
+    """A Fetch that is refused after a commit was leaves the heartbeats in between as they are."""
+    story = EpochStory().settled()
+    commit = story.at(500).request(Api.OFFSET_COMMIT, member="m0-1", generation=1)
+    same = {"connection": commit.connection, "correlation": commit.correlation, "api": commit.api}
+    story.see("fault", fault="error", detail="triggered", body={"stage": "triggered"}, **same)
+    story.answer(commit, error=16)
+    story.see("fault", fault="error", detail="delivered", body={"stage": "delivered"}, **same)
+    story.at(900).hb(1)
+    story.at(8_900).exchange(Api.FETCH, error=6)
+    story.end(9_000)
+
+    assert verdict(KEEPS, story) is OK
 
 
 @pytest.mark.parametrize(("does", "expected"), [(lambda story: story.hb(1), OK), (lambda story: story.tell("error", error="X"), NON_STRICT)])

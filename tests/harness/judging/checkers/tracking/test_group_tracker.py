@@ -149,6 +149,15 @@ def test_lines_are_allowed_as_much_as_the_quickest_of_them_was_late(late: float,
     assert tracked(story).late_ms("m0") == REPORTING_MS
 
 
+def test_an_empty_assignment_does_not_show_how_late_lines_are_where_the_newest_answer_gave_partitions() -> None:
+    """A member of KIP-848 gets nothing first, and its partitions with a later heartbeat: the line of the first answer comes after the second."""
+    story = Story().member(gets=[T0])
+    story.at(1_000).partitions("assigned")
+    story.at(2_000).partitions("assigned", T0)
+
+    assert tracked(story).late_ms("m0") == REPORTING_MS + 2_000
+
+
 @pytest.mark.parametrize(("late", "may"), [(None, True), (50, False), (2_000, True)])
 def test_lines_may_be_late_until_one_was_in_time(late: float | None, may: bool) -> None:
     story = Story().member(gets=[T0])

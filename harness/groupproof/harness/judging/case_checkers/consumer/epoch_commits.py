@@ -136,7 +136,7 @@ def commit_is_answered(
         yield claim.failed("It sent none.", moment(ev, after), proof=Proof.LIVENESS)
 
 
-@checker
+@timed_checker
 def reads_on_from(
     ev: Evidence,
     client: str,
@@ -146,6 +146,7 @@ def reads_on_from(
     requirement: str = "CGP-10",
     reads: str | None = "CGP-11",
     ends_after: str | None = None,
+    within_ms: float = 8_000,
 ) -> Iterator[Finding]:
     """Judge that after an instant nothing before the group's committed offsets is fetched or reaches the application.
 
@@ -166,9 +167,11 @@ def reads_on_from(
     missing = sorted(positions.keys() - read.keys())
     ended = None if ends_after is None else reported_end(ev, client, ends_after)
     if reads is not None and missing and ended is None:
-        still = Claim(requirement=reads, expected="The client asks again, and reads on.")
+        due = Claim(requirement=reads, expected="The client asks again, and reads on.")
         never = "Nothing more of some partitions reached the application."
-        yield still.failed(never, moment(ev, after), proof=Proof.LIVENESS, detail=str(missing))
+        unread = overdue(ev, due, None, since=moment(ev, after), within_ms=within_ms, never=never, late=never)
+        assert unread is not None
+        yield replace(unread, detail=str(missing))
 
 
 def asks_again_or_reports(client: str, *, after: str, requirement: str) -> Judge:

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 from groupproof.harness.judging.case_checkers.consumer.epoch_beats import Beat, beats, has_no_callback
 from groupproof.harness.judging.case_checkers.findings import overdue
-from groupproof.harness.judging.case_checkers.trace_queries import accepted
+from groupproof.harness.judging.case_checkers.trace_queries import accepted, late_lines_ms
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
 from groupproof.harness.judging.checkers.frame_facts import IN_FLIGHT_MS, partitions_of
-from groupproof.harness.judging.checkers.tracking.ownership_tracker import REPORTING_MS
 from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
@@ -72,20 +71,24 @@ def _acknowledged(sent: list[Beat], since: int) -> Iterator[_HandOver]:
 
 @checker
 def calls_back_before(ev: Evidence, client: str, *, after: str, requirement: str = "CGT-06") -> Iterator[Finding]:
-    """Judge that the callback has ended before the acknowledgement, because the next owner may begin right after it."""
+    """Judge that the callback has ended before the acknowledgement, because the next owner may begin right after it.
+
+    The application's events may be late by `late_lines_ms`.
+    """
     claim = Claim(requirement=requirement, expected="The application has given its partitions up before the client says so.")
     if "partitions_revoked" in ev.unreported(client):
         raise NotOffered(f"the program of {client} does not tell of its callbacks")
+    late_ms = late_lines_ms(ev, client)
     for change in _hand_overs(ev, client, after):
         events = _callbacks(ev, client, change)
         ended = [done for obs in events for done in ev.events("callback_done", client, obs.seq)[:1]]
-        late = max((elapsed_ms(change.acknowledgement, done) for done in ended), default=0.0)
-        if has_no_callback(ev, client) and (not events or late > REPORTING_MS):
-            yield _without_callback(ev, client, claim, change)
+        early_ms = max((elapsed_ms(change.acknowledgement, done) for done in ended), default=0.0)
+        if has_no_callback(ev, client) and (not events or early_ms > late_ms):
+            yield _without_callback(ev, client, claim, change, late_ms)
         elif not events:
             yield claim.failed("The application was never told.", change.acknowledgement, proof=Proof.LIVENESS)
-        elif late > REPORTING_MS:
-            detail = f"{late:.0f} ms before the callback ended"
+        elif early_ms > late_ms:
+            detail = f"{early_ms:.0f} ms before the callback ended"
             yield claim.failed("The acknowledgement came before the callback had ended.", change.acknowledgement, proof=Proof.LIVENESS, detail=detail)
         else:
             yield claim.ok("It has.", events[0])
@@ -98,13 +101,13 @@ def _callbacks(ev: Evidence, client: str, change: _HandOver) -> list[Observation
     return [obs for obs in callbacks if partitions_of(obs) & change.gone]
 
 
-def _without_callback(ev: Evidence, client: str, claim: Claim, change: _HandOver) -> Finding:
+def _without_callback(ev: Evidence, client: str, claim: Claim, change: _HandOver, late_ms: float) -> Finding:
     """Judge a client without such a callback (contract): it no longer reads what it gave up."""
     last = _given_back(ev, client, change)
     fetches = (obs for obs in ev.requests(Api.FETCH, client, change.acknowledgement.seq, last) if _places(obs) & change.gone)
     records = (obs for obs in ev.events("records_consumed", client, change.acknowledgement.seq, last) if partitions_of(obs) & change.gone)
     late = next((obs for obs in fetches if elapsed_ms(change.acknowledgement, obs) > IN_FLIGHT_MS), None)
-    late = late or next((obs for obs in records if elapsed_ms(change.acknowledgement, obs) > REPORTING_MS), None)
+    late = late or next((obs for obs in records if elapsed_ms(change.acknowledgement, obs) > late_ms), None)
     if late is not None:
         return claim.failed("It reads on what it has given up.", late, proof=Proof.LIVENESS)
     return claim.ok("Its application was told later, and was given nothing in between.", change.acknowledgement)

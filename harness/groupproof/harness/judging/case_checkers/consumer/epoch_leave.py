@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 from groupproof.harness.judging.case_checkers.consumer.epoch_beats import Beat, beats, has_no_callback, membership_at
 from groupproof.harness.judging.case_checkers.findings import end, overdue, timed_checker
-from groupproof.harness.judging.case_checkers.trace_queries import accepted, moment
+from groupproof.harness.judging.case_checkers.trace_queries import accepted, late_lines_ms, moment
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms
 from groupproof.harness.judging.checkers.frame_facts import IN_FLIGHT_MS, partitions_of
-from groupproof.harness.judging.checkers.tracking.ownership_tracker import REPORTING_MS
 from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
@@ -96,17 +95,17 @@ def returns_partitions_first(ev: Evidence, client: str, *, after: str, requireme
     if leave is None:
         raise NotReached(f"{client} did not leave after {after}")
     callback, done = max(_first_callbacks(ev, client, after, leave), key=lambda ended: ended[1].seq, default=(None, leave))
-    late_ms = elapsed_ms(leave, done)
-    if callback is not None and late_ms <= REPORTING_MS:
+    early_ms, late_ms = elapsed_ms(leave, done), late_lines_ms(ev, client)
+    if callback is not None and early_ms <= late_ms:
         yield claim.ok("It was.", callback)
     elif has_no_callback(ev, client):
         yield claim.found(Verdict.INFORMATIONAL, "It has no callback by which it could be told in time.", leave)
     elif callback is None:
         yield claim.failed("It was never told.", leave, proof=Proof.LIVENESS)
-    elif elapsed_ms(leave, callback) > REPORTING_MS:
+    elif elapsed_ms(leave, callback) > late_ms:
         yield claim.failed("It was told afterwards.", callback, proof=Proof.LIVENESS)
     else:
-        yield claim.failed("The client left before the callback had ended.", leave, proof=Proof.LIVENESS, detail=f"{late_ms:.0f} ms before")
+        yield claim.failed("The client left before the callback had ended.", leave, proof=Proof.LIVENESS, detail=f"{early_ms:.0f} ms before")
 
 
 def _first_callbacks(ev: Evidence, client: str, after: str, leave: Observation) -> list[tuple[Observation, Observation]]:

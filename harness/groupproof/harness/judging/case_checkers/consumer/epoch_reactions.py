@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupproof.harness.judging.case_checkers.consumer.epoch_beats import Beat, beats, has_no_callback, membership_at
+from groupproof.harness.judging.case_checkers.consumer.epoch_beats import BEAT, Beat, beats, has_no_callback, membership_at
 from groupproof.harness.judging.case_checkers.findings import end, overdue, timed_checker
 from groupproof.harness.judging.case_checkers.reactions import REACT_MS
-from groupproof.harness.judging.case_checkers.trace_queries import moment, report_due, surfaced
+from groupproof.harness.judging.case_checkers.trace_queries import late_lines_ms, moment, report_due, surfaced
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms
 from groupproof.harness.judging.checkers.frame_facts import IN_FLIGHT_MS, error_of, partitions_of
-from groupproof.harness.judging.checkers.tracking.ownership_tracker import REPORTING_MS
 from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
@@ -69,9 +68,25 @@ def joins_anew(
 
 
 def _after_receipt(ev: Evidence, client: str, after: str) -> list[Beat]:
-    """Return the heartbeats that were sent after the answer of fault `after`."""
-    answer = next((obs for obs in ev.select("response", None, client, ev.at(after) - 1, ev.closing) if obs.error), None)
+    """Return the heartbeats that were sent after the answer of fault `after`; after a mark, those after the first heartbeat that was refused.
+
+    Errors of other requests do not count: a Fetch that a broker refuses says nothing of the membership.
+    """
+    triggers = {obs.exchange_id for obs in ev.receipts(after, "triggered")}
+    answers = ev.select("response", None if triggers else BEAT, client, ev.at(after) - 1, ev.closing)
+    answer = next((obs for obs in answers if obs.error and (not triggers or obs.exchange_id in triggers)), None)
     return beats(ev, client, after if answer is None else answer.seq, ev.closing)
+
+
+def _heartbeats_since(ev: Evidence, client: str, after: str) -> list[Beat]:
+    """Return the heartbeats after the answer of fault `after`, or all of them after a mark: then any of them shows that the membership goes on."""
+    return _after_receipt(ev, client, after) if ev.receipts(after, "triggered") else beats(ev, client, after, ev.closing)
+
+
+def _sign_of_life(later: list[Beat]) -> Observation | None:
+    """Return the first of these heartbeats that was not refused, or that came after a refused one."""
+    pairs = zip([None, *later], later, strict=False)
+    return next((beat.request for last, beat in pairs if not beat.is_refused or (last is not None and last.is_refused)), None)
 
 
 @timed_checker
@@ -84,8 +99,8 @@ def keeps_epoch(
     mine = membership_at(ev, client, after)
     if mine is None or mine.answer is None:
         raise NotReached(f"{client} was no member at {after}")
-    later = _after_receipt(ev, client, after)
-    first = later[0].request if later else None
+    later = _heartbeats_since(ev, client, after)
+    first = _sign_of_life(later)
     if first is None and or_reports and (report := report_due(ev, client, after)) is not None:
         yield claim.ok("It told the application.", report)
         return
@@ -93,25 +108,34 @@ def keeps_epoch(
     if missing is not None:
         yield missing
         return
-    yield _kept(claim, later, mine, surfaced(ev, client, after) if or_reports else None)
+    yield _kept(ev, claim, later, mine, surfaced(ev, client, after) if or_reports else None, late_lines_ms(ev, client))
 
 
-def _kept(claim: Claim, later: list[Beat], mine: Beat, report: Observation | None) -> Finding:
+def _kept(ev: Evidence, claim: Claim, later: list[Beat], mine: Beat, report: Observation | None, late_ms: float) -> Finding:
     """Judge the heartbeats of `keeps_epoch`. `report` is the event by which the client may have informed its application before it left."""
     assert mine.answer is not None
     given_up = next((beat for beat in later if beat.is_join or beat.is_leave), None)
     if given_up is None:
         other_member = next((beat for beat in later if beat.member != mine.member), None)
         return claim.ok("It did.", later[0].request) if other_member is None else claim.failed("It goes on with another id.", other_member.request)
-    if given_up.is_leave and report is not None and elapsed_ms(given_up.request, report) <= REPORTING_MS:
+    if given_up.is_leave and report is not None and elapsed_ms(given_up.request, report) <= late_ms:
         return claim.ok("It told the application, and left.", report)
     if given_up.is_leave:
         return claim.tolerated("It left the group though its membership stood.", given_up.request)
-    if any(beat.answer is not None and error_of(beat.answer) in _OUT for beat in later if beat.request.seq < given_up.request.seq):
-        return claim.tolerated("It was thrown out, and joined again.", given_up.request)
+    if _is_thrown_out(ev, mine, [beat for beat in later if beat.request.seq < given_up.request.seq], given_up.request):
+        # Its heartbeats came too late, and a process that gets no time to run cannot send them: time decides, not a frame.
+        return claim.tolerated("It was thrown out, and joined again.", given_up.request, proof=Proof.TIMING)
     if given_up.member == mine.member:
         return claim.tolerated("It joined again though its membership stood.", given_up.request)
     return claim.tolerated("It gave its membership up and joined with another id, which leaves a ghost behind.", given_up.request)
+
+
+def _is_thrown_out(ev: Evidence, mine: Beat, earlier: list[Beat], before: Observation) -> bool:
+    """Return whether the coordinator itself, and no fault, had ended the membership: it answered so to an earlier heartbeat, or the session ended."""
+    answers = [beat.answer for beat in earlier if beat.answer is not None and beat.answer.fault is None]
+    timers = ev.select("timer", after=mine.request.seq, before=before.seq)
+    ends = (obs for obs in timers if obs.member == mine.member and (obs.rule or "").startswith("SessionEnd/"))
+    return any(error_of(answer) in _OUT for answer in answers) or any(ends)
 
 
 @checker
@@ -183,9 +207,9 @@ def _reads_on(ev: Evidence, client: str, after: str) -> Observation | None:
 def stays_a_member(ev: Evidence, client: str, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Iterator[Finding]:
     """Judge that a retriable error ends no membership: otherwise the application must make a new client."""
     claim = Claim(requirement=requirement, expected="The client stays a member, and heartbeats on.")
-    if elapsed_ms(moment(ev, after), end(ev)) < tolerated_ms(within_ms):
-        raise NotReached("the run ended before its time was over")
     later = _after_receipt(ev, client, after)
+    if not later and elapsed_ms(moment(ev, after), end(ev)) < tolerated_ms(within_ms * ev.stretch):
+        raise NotReached("the run ended before its time was over")
     yield (claim.ok("It did.", later[0].request) if later else claim.tolerated("It sent no heartbeat more.", moment(ev, after), proof=Proof.LIVENESS))
 
 
@@ -239,7 +263,7 @@ def shows_or_tries(
             "It joined anew.", join
         )
     elif again is not None:
-        if elapsed_ms(since, end(ev)) < tolerated_ms(within_ms):
+        if elapsed_ms(since, end(ev)) < tolerated_ms(within_ms * ev.stretch):
             raise NotReached("the run ended before its time was over: the application may still be told")
         yield claim.found(if_unreported, "It tries again without a word.", again, proof=Proof.LIVENESS)
     else:

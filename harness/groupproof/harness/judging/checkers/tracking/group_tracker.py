@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from groupproof.harness.judging.checkers.frame_facts import SLACK_MS, is_begun_anew
+from groupproof.harness.judging.checkers.frame_facts import SLACK_MS, is_begun_anew, partitions_of
 from groupproof.harness.judging.checkers.listening_checker import ListeningChecker
 from groupproof.harness.judging.checkers.steady import Steady
 from groupproof.harness.judging.checkers.tracking.classic_reader import CLASSIC_READER
@@ -111,7 +111,7 @@ class GroupTracker(MemberLedger):
             self.end(client)
         elif obs.who in REPORTERS and name == "partitions_assigned":
             newest = self._newest_answer(client)
-            if newest is not None:
+            if newest is not None and (partitions_of(obs) or not newest.partitions):  # an empty one may belong to an earlier answer
                 late_ms = min(obs.at_ms - newest.at_ms, LATE_LINES_MS_MAX)
                 self._late_ms[client] = min(late_ms, self._late_ms.get(client, late_ms))
 
