@@ -19,7 +19,7 @@ from groupproof.harness.judging.case_checkers.findings import TimedJudge
 from groupproof.harness.judging.checkers.claim import tolerated_ms
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.model.case import Case, plan_of
-from groupproof.harness.model.plan import Arm, Await, Mark, Start, plan_from_json, plan_to_json
+from groupproof.harness.model.plan import Arm, Await, Mark, Matches, Stable, Start, plan_from_json, plan_to_json
 from groupproof.harness.model.verdicts import Goodbye, Verdict
 from groupproof.harness.running.plans.member_control import DEFAULTS
 from groupproof.harness.running.plans.retry_rhythm import MEASURING
@@ -106,6 +106,29 @@ def test_no_plan_reports_a_rebalance_by_one_heartbeat_that_the_next_takes_back()
 
     assert faults
     assert [id for id, fault in faults if fault.selector.count is not None or fault.selector.direction != "response"] == []
+
+
+def test_no_plan_marks_an_instant_behind_a_join_and_waits_from_it_for_what_a_single_member_may_have_by_then() -> None:
+    # The coordinator answers the JoinGroup and SyncGroup of a single member at once, maybe before the plan's task runs again.
+    marks = {
+        case.id: later.until.after
+        for case in CASES
+        for step, mark, *rest in (plan_of(case).steps[index:] for index in range(len(plan_of(case).steps) - 2))
+        if isinstance(step, Await) and isinstance(step.until, Matches) and step.until.api == "JoinGroup" and isinstance(mark, Mark)
+        for later in rest
+        if isinstance(later, Await) and isinstance(later.until, Stable) and later.until.after == mark.name
+    }
+
+    assert marks == {}
+
+
+def test_a_lookup_error_that_no_retry_cures_lasts_until_a_client_that_tries_for_15_s_reports_it() -> None:
+    # sarama repeats a refused lookup four times in each of its rounds, 2 s apart.
+    for case in (case for case in CASES if case.id in ("find/classic/group-authorization-failed", "find/classic/invalid-group-id")):
+        (arm,) = (step for step in plan_of(case).steps if isinstance(step, Arm))
+
+        assert arm.fault.selector.count is None
+        assert silent_ms(plan_of(case), "error") >= 15_000
 
 
 @pytest.mark.parametrize("code", ["unknown-member-id", "illegal-generation"])
