@@ -123,7 +123,7 @@ def test_no_plan_marks_an_instant_behind_a_join_and_waits_from_it_for_what_a_sin
 
 
 def test_a_lookup_error_that_no_retry_cures_lasts_until_a_client_that_tries_for_15_s_reports_it() -> None:
-    # sarama repeats a refused lookup four times in each of its rounds, 2 s apart.
+    # sarama 1.61.1 tells its application after six rounds of lookups, 2 s apart, each of up to four tries.
     for case in (case for case in CASES if case.id in ("find/classic/group-authorization-failed", "find/classic/invalid-group-id")):
         (arm,) = (step for step in plan_of(case).steps if isinstance(step, Arm))
 

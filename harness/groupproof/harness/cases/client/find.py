@@ -48,7 +48,7 @@ def _retried(code: int, title: str) -> Case:
 
 
 def _error_case(code: int, title: str) -> Case:
-    # Every lookup fails, as with a real ACL: sarama tells its application after the fourth round of tries, some 15 s later (Metadata.Retry).
+    # Every lookup fails, as with a real ACL: sarama tells its application after six rounds of lookups, 10 to 15 s later.
     return case(
         f"find/{code_name(code)}",
         title,
