@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from judged import DATA, row_of
@@ -20,6 +21,7 @@ from groupproof.harness.judging.checkers.claim import tolerated_ms
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.model.case import Case, plan_of
 from groupproof.harness.model.plan import Arm, Await, Mark, Matches, Stable, Start, plan_from_json, plan_to_json
+from groupproof.harness.model.plan_builders import passing
 from groupproof.harness.model.verdicts import Goodbye, Verdict
 from groupproof.harness.running.plans.member_control import DEFAULTS
 from groupproof.harness.running.plans.retry_rhythm import MEASURING
@@ -136,6 +138,19 @@ def test_a_late_refusal_is_judged_for_a_member_that_gets_no_callback_for_kept_pa
     case = next(case for case in CASES if case.id == f"rebalance/classic/stale-commit-{code}")
 
     assert judged(case, variant="own-cooperative-assignor")[1].verdict is Verdict.OK
+
+
+@pytest.mark.parametrize("id", [
+    "cooperative/classic/commit-refused-while-joining", "rebalance/classic/stale-commit-unknown-member-id", "rebalance/classic/stale-commit-illegal-generation",
+])  # fmt: skip
+def test_a_commit_that_a_shim_sends_when_the_member_has_joined_is_not_refused_as_one_of_the_old_generation(id: str) -> None:
+    (case,) = (case for case in CASES if case.id == id)
+    plan = plan_of(case)
+    at = plan.steps.index(Mark(name="commit"))
+    play, judgement = judged(replace(case, plan=replace(plan, steps=(*plan.steps[:at], passing(2_400), *plan.steps[at:]))))
+
+    assert [obs.error for obs in play.trace if obs.kind == "response" and obs.api == "OffsetCommit" and obs.client == "m0"] == [0]
+    assert judgement.verdict is Verdict.OK
 
 
 def test_no_fault_stands_behind_one_that_takes_the_same_frames() -> None:

@@ -349,3 +349,14 @@ def test_a_refusal_before_the_new_generation_is_none_of_an_old_one() -> None:
     story.join(gets="m0-2", generation=2)
 
     assert verdict(ignores_stale_refusal("m0", fault="error", join="join"), story.end()) is Verdict.OK
+
+
+def test_a_refusal_in_a_generation_after_the_join_is_none_of_an_old_one_however_late_the_commit_is() -> None:
+    story = Story().member().fault("join", "armed", "triggered", "delivered")
+    story.join(member=ID, generation=2)
+    story.join(member=ID, generation=3)
+    story.fault("error")
+    story.commit(("t", 0, 5), generation=3, error=22)
+    story.join(member=ID, generation=4)
+
+    assert verdict(ignores_stale_refusal("m0", fault="error", join="join"), story.end()) is Verdict.OK

@@ -32,7 +32,7 @@ from groupproof.harness.model.plan_builders import (
     subject,
     tells_of_a_rebalance,
 )
-from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 
 __all__ = ["CASES"]
 
@@ -132,7 +132,8 @@ _LATE: tuple[Case, ...] = tuple(
             *joined("m0"),
             passing(300),
             holds("slow", Api.JOIN_GROUP, ms=1_500, error=0),
-            answers("refused", Api.OFFSET_COMMIT, code),
+            # Not a commit in the new generation, which a shim may send late: the state is that of the held JoinGroup.
+            answers("refused", Api.OFFSET_COMMIT, code, state=GroupState.COMPLETING_REBALANCE.value),
             holds("slower", Api.SYNC_GROUP, ms=800, error=0),
             *tells_of_a_rebalance(),
             delivered("slow"),
