@@ -15,13 +15,15 @@ from tests.harness.cases.waits import silent_ms
 from tests.harness.running.virtual import judged
 from tests.power.shares import is_in_turn
 
+from groupproof.clients.planted.member_variant import way
+from groupproof.clients.planted.member_variants import VARIANTS
 from groupproof.harness.cases.client import CASES
 from groupproof.harness.judging.case_checkers.findings import TimedJudge
 from groupproof.harness.judging.checkers.claim import tolerated_ms
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.model.case import Case, plan_of
-from groupproof.harness.model.plan import Arm, Await, Mark, Matches, Stable, Start, plan_from_json, plan_to_json
-from groupproof.harness.model.plan_builders import passing
+from groupproof.harness.model.plan import Arm, Await, Command, Mark, Matches, Stable, Start, plan_from_json, plan_to_json
+from groupproof.harness.model.plan_builders import freeze, passing, thaw
 from groupproof.harness.model.verdicts import Goodbye, Verdict
 from groupproof.harness.running.plans.member_control import DEFAULTS
 from groupproof.harness.running.plans.retry_rhythm import MEASURING
@@ -151,6 +153,27 @@ def test_a_commit_that_a_shim_sends_when_the_member_has_joined_is_not_refused_as
 
     assert [obs.error for obs in play.trace if obs.kind == "response" and obs.api == "OffsetCommit" and obs.client == "m0"] == [0]
     assert judgement.verdict is Verdict.OK
+
+
+@pytest.mark.parametrize("name", ["stopped-leaves", "stopped-frees-partitions", "stopped-static"])
+def test_a_poll_deadline_runs_from_the_answer_to_pause_however_late_that_is(name: str) -> None:
+    (case,) = (case for case in CASES if case.id == f"poll/classic/{name}")
+    plan = plan_of(case)
+    at = next(index for index, step in enumerate(plan.steps) if isinstance(step, Command) and step.command == "pause")
+    busy = [freeze("m0"), passing(2_600), thaw("m0")]
+    _, judgement = judged(replace(case, plan=replace(plan, steps=(*plan.steps[:at], *busy, *plan.steps[at:]))))
+
+    assert (judgement.verdict, judgement.reason) == (Verdict.OK, "")
+
+
+def test_the_partitions_of_a_member_that_falls_silent_at_the_last_moment_are_awaited_for_its_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    silent = way("falls-silent-late", "Checks its poll deadline late, and falls silent.", "", poll_end_leaves=False, poll_deadline_factor=1.45)
+    monkeypatch.setitem(VARIANTS, silent.name, silent)
+    (case,) = (case for case in CASES if case.id == "poll/classic/stopped-frees-partitions")
+    _, judgement = judged(case, variant=silent.name)
+
+    assert [finding.verdict for finding in judgement.findings] == [Verdict.NON_STRICT, Verdict.OK], judgement.reason
+    assert [finding.observed for finding in judgement.findings if finding.verdict is Verdict.NON_STRICT] == ["It fell silent without a LeaveGroup."]
 
 
 def test_no_fault_stands_behind_one_that_takes_the_same_frames() -> None:
