@@ -267,11 +267,14 @@ def keeps_membership(
 def _kept(ev: Evidence, claim: Claim, join: Observation | None, beat: Observation | None, mine: str) -> Finding:
     if join is None:
         return claim.ok("It did.", beat)
+    is_unknown = _is_unknown(ev, join.client or "", mine, join)
+    if join.member == mine and is_unknown:
+        return claim.tolerated("It let its session end before it tried again, and joined as the member that it was.", join, proof=Proof.TIMING)
     if join.member == mine:
         return claim.tolerated("It joined again though its membership stood.", join)
     if has_left(ev, join.client or "", mine, join):
         return claim.tolerated("It left the group and joined anew, though its membership stood.", join)
-    if _is_unknown(ev, join.client or "", mine, join):
+    if is_unknown:
         return claim.tolerated("It let its session end before it tried again, and joined anew.", join, proof=Proof.TIMING)
     return claim.tolerated("It gave its membership up and joined anew, leaving a ghost behind.", join)
 
