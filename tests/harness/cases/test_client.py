@@ -29,6 +29,7 @@ from groupproof.harness.running.plans.member_control import DEFAULTS
 from groupproof.harness.running.plans.retry_rhythm import MEASURING
 from groupproof.protocol.faults import Selector
 from groupproof.protocol.rules.requirements import by_id
+from groupproof.protocol.vocabulary import ErrorCode
 
 AREAS = {
     "find", "join", "sync", "heartbeat", "poll", "commit", "fetch", "leave", "static", "cooperative", "rebalance", "assignor", "move", "link",
@@ -174,6 +175,14 @@ def test_the_partitions_of_a_member_that_falls_silent_at_the_last_moment_are_awa
 
     assert [finding.verdict for finding in judgement.findings] == [Verdict.NON_STRICT, Verdict.OK], judgement.reason
     assert [finding.observed for finding in judgement.findings if finding.verdict is Verdict.NON_STRICT] == ["It fell silent without a LeaveGroup."]
+
+
+def test_no_held_fetch_costs_a_client_with_one_connection_to_each_broker_its_session() -> None:
+    (case,) = (case for case in CASES if case.id == "rebalance/classic/reads-nothing-while-joining")
+    play, judgement = judged(case, variant="shares-one-connection")
+
+    assert [obs for obs in play.trace if obs.kind == "response" and obs.error == ErrorCode.UNKNOWN_MEMBER_ID] == []
+    assert judgement.verdict is Verdict.OK
 
 
 def test_no_fault_stands_behind_one_that_takes_the_same_frames() -> None:
