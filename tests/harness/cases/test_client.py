@@ -185,6 +185,17 @@ def test_no_held_fetch_costs_a_client_with_one_connection_to_each_broker_its_ses
     assert judgement.verdict is Verdict.OK
 
 
+@pytest.mark.parametrize(("id", "after"), [("heartbeat/classic/steady", "stable"), ("poll/classic/long-but-in-time", "busy")])
+def test_a_client_that_is_2_s_late_with_a_heartbeat_is_in_time_for_its_session(id: str, after: str) -> None:
+    # Gaps of more than a second were met with sarama, whose Heartbeats wait behind its Fetches on one connection.
+    (case,) = (case for case in CASES if case.id == id)
+    plan = plan_of(case)
+    at = plan.steps.index(Mark(name=after)) + 1
+    _, judgement = judged(replace(case, plan=replace(plan, steps=(*plan.steps[:at], freeze("m0"), passing(2_000), thaw("m0"), *plan.steps[at:]))))
+
+    assert (judgement.verdict, judgement.reason) == (Verdict.OK, "")
+
+
 def test_no_fault_stands_behind_one_that_takes_the_same_frames() -> None:
     # Each counts every frame that its selector matches, also one that another strikes, and would never act.
     for case in CASES:
