@@ -27,7 +27,7 @@ from groupproof.harness.model.plan_builders import freeze, passing, thaw
 from groupproof.harness.model.verdicts import Goodbye, Verdict
 from groupproof.harness.running.plans.member_control import DEFAULTS
 from groupproof.harness.running.plans.retry_rhythm import MEASURING
-from groupproof.protocol.faults import Selector
+from groupproof.protocol.faults import Hold, Selector
 from groupproof.protocol.rules.requirements import by_id
 from groupproof.protocol.vocabulary import ErrorCode
 
@@ -143,6 +143,15 @@ def test_a_late_refusal_is_judged_for_a_member_that_gets_no_callback_for_kept_pa
     assert judged(case, variant="own-cooperative-assignor")[1].verdict is Verdict.OK
 
 
+@pytest.mark.parametrize("code", ["unknown-member-id", "illegal-generation"])
+def test_a_member_that_drops_its_id_has_time_for_the_session_of_its_former_one_and_a_pause(code: str) -> None:
+    case = next(case for case in CASES if case.id == f"rebalance/classic/stale-commit-{code}")
+    (session_ms,) = (member.settings["session_timeout_ms"] for member in plan_of(case).members)
+    holds_ms = sum(step.fault.action.ms or 0 for step in plan_of(case).steps if isinstance(step, Arm) and isinstance(step.fault.action, Hold))
+
+    assert max(judge.within_ms for judge in case.judges if isinstance(judge, TimedJudge)) >= session_ms + holds_ms + 1_500
+
+
 @pytest.mark.parametrize("id", [
     "cooperative/classic/commit-refused-while-joining", "rebalance/classic/stale-commit-unknown-member-id", "rebalance/classic/stale-commit-illegal-generation",
 ])  # fmt: skip
@@ -194,6 +203,15 @@ def test_a_client_that_is_2_s_late_with_a_heartbeat_is_in_time_for_its_session(i
     _, judgement = judged(replace(case, plan=replace(plan, steps=(*plan.steps[:at], freeze("m0"), passing(2_000), thaw("m0"), *plan.steps[at:]))))
 
     assert (judgement.verdict, judgement.reason) == (Verdict.OK, "")
+
+
+@pytest.mark.parametrize("id", [case.id for case in CASES if case.id.startswith("fetch/classic/")])
+def test_a_client_has_15_s_from_subscribe_to_its_first_record(id: str) -> None:
+    (steps,) = (plan_of(case).steps for case in CASES if case.id == id)
+    begun = next(index for index, step in enumerate(steps) if isinstance(step, Start) and step.member == "m0")
+    waits = [step.within_ms for step in steps[begun:] if isinstance(step, Await)]
+
+    assert sum(waits) >= 15_000
 
 
 def test_no_fault_stands_behind_one_that_takes_the_same_frames() -> None:
