@@ -22,7 +22,7 @@ from groupproof.harness.judging.case_checkers.findings import TimedJudge
 from groupproof.harness.judging.checkers.claim import tolerated_ms
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.model.case import Case, plan_of
-from groupproof.harness.model.plan import Arm, Await, Command, Mark, Matches, Stable, Start, plan_from_json, plan_to_json
+from groupproof.harness.model.plan import Arm, Await, Command, Mark, Matches, Stable, Start, Step, plan_from_json, plan_to_json
 from groupproof.harness.model.plan_builders import freeze, passing, thaw
 from groupproof.harness.model.verdicts import Goodbye, Verdict
 from groupproof.harness.running.plans.member_control import DEFAULTS
@@ -170,7 +170,7 @@ def test_a_poll_deadline_runs_from_the_answer_to_pause_however_late_that_is(name
     (case,) = (case for case in CASES if case.id == f"poll/classic/{name}")
     plan = plan_of(case)
     at = next(index for index, step in enumerate(plan.steps) if isinstance(step, Command) and step.command == "pause")
-    busy = [freeze("m0"), passing(2_600), thaw("m0")]
+    busy: tuple[Step, ...] = (freeze("m0"), passing(2_600), thaw("m0"))
     _, judgement = judged(replace(case, plan=replace(plan, steps=(*plan.steps[:at], *busy, *plan.steps[at:]))))
 
     assert (judgement.verdict, judgement.reason) == (Verdict.OK, "")

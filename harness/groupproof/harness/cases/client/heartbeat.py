@@ -34,7 +34,7 @@ __all__ = ["CASES"]
 
 _BEAT = Api.HEARTBEAT
 
-_LONG_SESSION_MS = 10_000
+_LONG_SESSION_MS = 7_000
 
 _ALIEN = {
     "protocol": ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
@@ -55,7 +55,7 @@ def _failing(code: int) -> Plan:
 def _kept(code: int) -> Plan:
     """Return a plan that answers a stable member's Heartbeat with an error that does not end its membership.
 
-    The coordinator never gets that Heartbeat. In its session there is time for the next two, also at a fixed interval of 3 s.
+    The coordinator never gets that Heartbeat. The session has time for the next one, also at a fixed interval of 3 s.
     """
     steps = [*joined("m0"), answers("error", _BEAT, code), delivered("error"), requested("m0", _BEAT, after="error", go_on=True), passing(800)]
     return plan(subject(session_timeout_ms=_LONG_SESSION_MS), steps)
