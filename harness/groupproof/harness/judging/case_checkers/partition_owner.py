@@ -107,8 +107,8 @@ def reports_no_revocation(
     else:
         beats = ev.requests(Api.HEARTBEAT, client, before=ended.seq)
         silent = f"no Heartbeat for {elapsed_ms(beats[-1], ended):.0f} ms" if beats else "no Heartbeat at all"
-        taken = "Its session ended, and its partitions were taken from the application."
-        yield claim.found(severity, taken, ended, proof=Proof.TIMING, detail=silent)  # a starved process is silent too
+        sentence = "Its session ended, and its partitions were taken from the application."
+        yield claim.found(severity, sentence, ended, proof=Proof.TIMING, detail=silent)  # a starved process is silent too
 
 
 def _session_end(ev: Evidence, client: str, after: str, before: Observation) -> Observation | None:
