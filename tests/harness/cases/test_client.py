@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from judged import DATA, row_of
@@ -14,17 +15,21 @@ from tests.harness.cases.waits import silent_ms
 from tests.harness.running.virtual import judged
 from tests.power.shares import is_in_turn
 
+from groupproof.clients.planted.member_variant import way
+from groupproof.clients.planted.member_variants import VARIANTS
 from groupproof.harness.cases.client import CASES
 from groupproof.harness.judging.case_checkers.findings import TimedJudge
 from groupproof.harness.judging.checkers.claim import tolerated_ms
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.model.case import Case, plan_of
-from groupproof.harness.model.plan import Arm, Await, Mark, Start, plan_from_json, plan_to_json
+from groupproof.harness.model.plan import Arm, Await, Command, Mark, Matches, Stable, Start, Step, plan_from_json, plan_to_json
+from groupproof.harness.model.plan_builders import freeze, passing, thaw
 from groupproof.harness.model.verdicts import Goodbye, Verdict
 from groupproof.harness.running.plans.member_control import DEFAULTS
 from groupproof.harness.running.plans.retry_rhythm import MEASURING
-from groupproof.protocol.faults import Selector
+from groupproof.protocol.faults import Hold, Selector
 from groupproof.protocol.rules.requirements import by_id
+from groupproof.protocol.vocabulary import ErrorCode
 
 AREAS = {
     "find", "join", "sync", "heartbeat", "poll", "commit", "fetch", "leave", "static", "cooperative", "rebalance", "assignor", "move", "link",
@@ -108,11 +113,105 @@ def test_no_plan_reports_a_rebalance_by_one_heartbeat_that_the_next_takes_back()
     assert [id for id, fault in faults if fault.selector.count is not None or fault.selector.direction != "response"] == []
 
 
+def test_no_plan_marks_an_instant_behind_a_join_and_waits_from_it_for_what_a_single_member_may_have_by_then() -> None:
+    # The coordinator answers the JoinGroup and SyncGroup of a single member at once, maybe before the plan's task runs again.
+    marks = {
+        case.id: later.until.after
+        for case in CASES
+        for step, mark, *rest in (plan_of(case).steps[index:] for index in range(len(plan_of(case).steps) - 2))
+        if isinstance(step, Await) and isinstance(step.until, Matches) and step.until.api == "JoinGroup" and isinstance(mark, Mark)
+        for later in rest
+        if isinstance(later, Await) and isinstance(later.until, Stable) and later.until.after == mark.name
+    }
+
+    assert marks == {}
+
+
+def test_a_lookup_error_that_no_retry_cures_lasts_until_a_client_that_tries_for_15_s_reports_it() -> None:
+    # sarama 1.61.1 tells its application after six rounds of lookups, 2 s apart, each of up to four tries.
+    for case in (case for case in CASES if case.id in ("find/classic/group-authorization-failed", "find/classic/invalid-group-id")):
+        (arm,) = (step for step in plan_of(case).steps if isinstance(step, Arm))
+
+        assert arm.fault.selector.count is None
+        assert silent_ms(plan_of(case), "error") >= 15_000
+
+
 @pytest.mark.parametrize("code", ["unknown-member-id", "illegal-generation"])
 def test_a_late_refusal_is_judged_for_a_member_that_gets_no_callback_for_kept_partitions(code: str) -> None:
     case = next(case for case in CASES if case.id == f"rebalance/classic/stale-commit-{code}")
 
     assert judged(case, variant="own-cooperative-assignor")[1].verdict is Verdict.OK
+
+
+@pytest.mark.parametrize("code", ["unknown-member-id", "illegal-generation"])
+def test_a_member_that_drops_its_id_has_time_for_the_session_of_its_former_one_and_a_pause(code: str) -> None:
+    case = next(case for case in CASES if case.id == f"rebalance/classic/stale-commit-{code}")
+    (session_ms,) = (member.settings["session_timeout_ms"] for member in plan_of(case).members)
+    holds_ms = sum(step.fault.action.ms or 0 for step in plan_of(case).steps if isinstance(step, Arm) and isinstance(step.fault.action, Hold))
+
+    assert max(judge.within_ms for judge in case.judges if isinstance(judge, TimedJudge)) >= session_ms + holds_ms + 1_500
+
+
+@pytest.mark.parametrize("id", [
+    "cooperative/classic/commit-refused-while-joining", "rebalance/classic/stale-commit-unknown-member-id", "rebalance/classic/stale-commit-illegal-generation",
+])  # fmt: skip
+def test_a_commit_that_a_shim_sends_when_the_member_has_joined_is_not_refused_as_one_of_the_old_generation(id: str) -> None:
+    (case,) = (case for case in CASES if case.id == id)
+    plan = plan_of(case)
+    at = plan.steps.index(Mark(name="commit"))
+    play, judgement = judged(replace(case, plan=replace(plan, steps=(*plan.steps[:at], passing(2_400), *plan.steps[at:]))))
+
+    assert [obs.error for obs in play.trace if obs.kind == "response" and obs.api == "OffsetCommit" and obs.client == "m0"] == [0]
+    assert judgement.verdict is Verdict.OK
+
+
+@pytest.mark.parametrize("name", ["stopped-leaves", "stopped-frees-partitions", "stopped-static"])
+def test_a_poll_deadline_runs_from_the_answer_to_pause_however_late_that_is(name: str) -> None:
+    (case,) = (case for case in CASES if case.id == f"poll/classic/{name}")
+    plan = plan_of(case)
+    at = next(index for index, step in enumerate(plan.steps) if isinstance(step, Command) and step.command == "pause")
+    busy: tuple[Step, ...] = (freeze("m0"), passing(2_600), thaw("m0"))
+    _, judgement = judged(replace(case, plan=replace(plan, steps=(*plan.steps[:at], *busy, *plan.steps[at:]))))
+
+    assert (judgement.verdict, judgement.reason) == (Verdict.OK, "")
+
+
+def test_the_partitions_of_a_member_that_falls_silent_at_the_last_moment_are_awaited_for_its_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    silent = way("falls-silent-late", "Checks its poll deadline late, and falls silent.", "", poll_end_leaves=False, poll_deadline_factor=1.45)
+    monkeypatch.setitem(VARIANTS, silent.name, silent)
+    (case,) = (case for case in CASES if case.id == "poll/classic/stopped-frees-partitions")
+    _, judgement = judged(case, variant=silent.name)
+
+    assert [finding.verdict for finding in judgement.findings] == [Verdict.NON_STRICT, Verdict.OK], judgement.reason
+    assert [finding.observed for finding in judgement.findings if finding.verdict is Verdict.NON_STRICT] == ["It fell silent without a LeaveGroup."]
+
+
+def test_no_held_fetch_costs_a_client_with_one_connection_to_each_broker_its_session() -> None:
+    (case,) = (case for case in CASES if case.id == "rebalance/classic/reads-nothing-while-joining")
+    play, judgement = judged(case, variant="shares-one-connection")
+
+    assert [obs for obs in play.trace if obs.kind == "response" and obs.error == ErrorCode.UNKNOWN_MEMBER_ID] == []
+    assert judgement.verdict is Verdict.OK
+
+
+@pytest.mark.parametrize(("id", "after"), [("heartbeat/classic/steady", "stable"), ("poll/classic/long-but-in-time", "busy")])
+def test_a_client_that_is_2_s_late_with_a_heartbeat_is_in_time_for_its_session(id: str, after: str) -> None:
+    # Gaps of more than a second were met with sarama, whose Heartbeats wait behind its Fetches on one connection.
+    (case,) = (case for case in CASES if case.id == id)
+    plan = plan_of(case)
+    at = plan.steps.index(Mark(name=after)) + 1
+    _, judgement = judged(replace(case, plan=replace(plan, steps=(*plan.steps[:at], freeze("m0"), passing(2_000), thaw("m0"), *plan.steps[at:]))))
+
+    assert (judgement.verdict, judgement.reason) == (Verdict.OK, "")
+
+
+@pytest.mark.parametrize("id", [case.id for case in CASES if case.id.startswith("fetch/classic/")])
+def test_a_client_has_15_s_from_subscribe_to_its_first_record(id: str) -> None:
+    (steps,) = (plan_of(case).steps for case in CASES if case.id == id)
+    begun = next(index for index, step in enumerate(steps) if isinstance(step, Start) and step.member == "m0")
+    waits = [step.within_ms for step in steps[begun:] if isinstance(step, Await)]
+
+    assert sum(waits) >= 15_000
 
 
 def test_no_fault_stands_behind_one_that_takes_the_same_frames() -> None:

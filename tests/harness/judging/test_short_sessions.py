@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.traces import ID, Story
 
-from groupproof.harness.judging.short_sessions import late_rejoin
+from groupproof.harness.judging.short_sessions import late_rejoin, refused_session
 from groupproof.protocol.vocabulary import Api
 
 SLOW = "m0 joins 2000 ms after it is given its id, when the short session of 1500 ms that the case asks for is over"
@@ -34,3 +34,29 @@ def test_what_the_machine_lost_is_no_pause_of_the_client() -> None:
     story.kit("lag", lag_ms=900.0, source="loop")
 
     assert late_rejoin(story.trace) == ""
+
+
+def refusing(*, ignored: tuple[str, ...] = ("heartbeat_interval_ms",), session_ms: int = 3_000) -> Story:
+    """Tell of a shim whose plain `subscribe` ignored these fields, and of one with a session of its case."""
+    story = Story()
+    story.kit("rhythm", react_ms=8_000, ignored=list(ignored))
+    story.kit("command", "m0", command="subscribe", fields={"session_timeout_ms": session_ms})
+    return story
+
+
+def test_a_client_with_an_interval_of_its_own_may_refuse_a_session_that_is_shorter() -> None:
+    assert refused_session(refusing().trace, "m0") == (
+        "m0 keeps a heartbeat interval of its own, and refuses the short session of 3000 ms that the case asks for"
+    )
+
+
+@pytest.mark.parametrize("how", [{"ignored": ()}, {"ignored": ("poll_timeout_ms",)}, {"session_ms": 6_000}])
+def test_no_other_refusal_has_that_excuse(how: dict[str, Any]) -> None:
+    assert refused_session(refusing(**how).trace, "m0") == ""
+
+
+def test_a_refusal_before_a_plain_subscribe_succeeded_has_no_excuse() -> None:
+    story = Story()
+    story.kit("command", "m0", command="subscribe", fields={"session_timeout_ms": 3_000})
+
+    assert refused_session(story.trace, "m0") == ""

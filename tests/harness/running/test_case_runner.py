@@ -151,13 +151,13 @@ def test_with_enough_jobs_a_whole_run_lasts_little_longer_than_its_longest_case(
         canary = Canary()
 
         async def play(self, case: Case, *, key: str, alone: bool = False) -> Play:
-            await trio.sleep(expected_ms(case, "franz-go") / 1000)
+            await trio.sleep(expected_ms(case, "kafka-python") / 1000)
             raise KitFailure("has passed")
 
         def judge(self, case: Case, trace: Trace) -> Judgement:
             raise AssertionError(case.id)
 
-    runner = Runner(Passing(), jobs=64, say=lambda *_: None, client="franz-go")
+    runner = Runner(Passing(), jobs=64, say=lambda *_: None, client="kafka-python")
 
     async def main() -> float:
         began = trio.current_time()

@@ -27,6 +27,8 @@ _SETTINGS: Final = (
     _own("own-long-session", "Keeps a session of 45 s and a heartbeat interval of 3 s.", "java >= 3.0 and franz-go by default",
          session_timeout_ms=45_000, heartbeat_interval_ms=3_000),
     _own("own-heartbeat-interval", "Sends a Heartbeat every 800 ms, whatever `subscribe` says.", "clients with a fixed timer", heartbeat_interval_ms=800),
+    _own("own-heartbeat-interval-of-3s", "Sends a Heartbeat every 3 s, whatever `subscribe` says, and refuses a session that is not longer.",
+         "java by default, behind a shim that passes only the session on", heartbeat_interval_ms=3_000),
     _own("own-poll-interval", "Lets its application take 5 min between two polls, whatever `subscribe` says.", "shims of clients that hide the setting",
          max_poll_interval_ms=300_000),
     _own("no-poll-deadline", "Has no deadline for polls: its heartbeats continue whatever its application does.", "sarama, kafka-go, franz-go",

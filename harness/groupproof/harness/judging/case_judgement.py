@@ -21,7 +21,7 @@ from groupproof.harness.judging.lag import lags_in, most_lag_ms, with_lag
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.judging.shim_claims import GROUP_TITLES, broken_claims, unattributed
 from groupproof.harness.judging.shim_word import word_of
-from groupproof.harness.judging.short_sessions import late_rejoin
+from groupproof.harness.judging.short_sessions import late_rejoin, refused_session
 from groupproof.harness.judging.tried_word import tried_words, without_refuted
 from groupproof.harness.model.case import Case, Judge
 from groupproof.harness.model.case_dialect import dialect_of_case
@@ -87,6 +87,8 @@ def _refusal(trace: Trace, refused: Observation, dialect: str) -> Judgement:
     not BROKEN.
     """
     command, reason = refused.body["command"], refused.body["reason"]
+    if command == "subscribe" and (lack := refused_session(trace, refused.client)):
+        return Judgement(verdict=Verdict.UNIMPLEMENTED, reason=f"{lack}: {reason}")
     if not refused.body["unimplemented"]:
         return Judgement(verdict=Verdict.BROKEN, reason=f"{command} was refused: {reason}")
     claimed = next((obs.body["capabilities"] for obs in _kit(trace, "hello") if obs.client == refused.client), ())

@@ -14,7 +14,7 @@ from groupproof.harness.judging.case_checkers.leave_group import (
     syncs_no_more,
 )
 from groupproof.harness.model.evidence import NotReached
-from groupproof.harness.model.verdicts import Verdict
+from groupproof.harness.model.verdicts import Proof, Verdict
 from groupproof.protocol.vocabulary import Api
 
 
@@ -93,6 +93,17 @@ def test_a_request_that_must_not_come_is_as_severe_as_the_case_says(severity: Ve
 
     story.at(1_100).beat()
     assert verdict(judge, story) is severity
+
+
+@pytest.mark.parametrize(("error", "fault", "proof"), [(25, None, Proof.TIMING), (25, "error", Proof.SAFETY), (0, None, Proof.SAFETY)])
+def test_a_join_after_the_coordinator_removed_a_silent_member_proves_only_the_silence(error: int, fault: str | None, proof: Proof) -> None:
+    judge = sends_none("m0", Api.JOIN_GROUP, after="late", requirement="CLIENT-40", severity=Verdict.NON_STRICT)
+    story = Story().member().mark("late").at(4_000)
+    story.answer(story.request(Api.HEARTBEAT, member=ID, generation=1), error=error, fault=fault)
+    story.join(gets="m0-2", generation=2)
+
+    (found,) = findings(judge, story)
+    assert (found.verdict, found.proof) == (Verdict.NON_STRICT, proof)
 
 
 def test_a_rebalance_that_a_member_caused_counts_for_the_others_and_not_for_itself() -> None:

@@ -15,7 +15,7 @@ from groupproof.harness.judging.case_checkers.partition_owner import (
 )
 from groupproof.harness.judging.checkers.shared.ownership import OwnersNeverOverlap, RecordsComeToOwners
 from groupproof.harness.model.evidence import Evidence, NotReached
-from groupproof.harness.model.verdicts import Verdict
+from groupproof.harness.model.verdicts import Proof, Verdict
 from groupproof.protocol.vocabulary import Api
 
 OTHER = "m1-1"
@@ -199,6 +199,7 @@ def test_partitions_that_a_session_cost_are_reported_with_it() -> None:
 
     (found,) = findings(reports_no_revocation("m0", after="moved", requirement="ASSIGN-09"), story.end(9_000))
     assert (found.verdict, found.observed) == (Verdict.NON_STRICT, "Its session ended, and its partitions were taken from the application.")
+    assert found.proof is Proof.TIMING, "a process that got no time sends no Heartbeat either"
     assert found.detail == "no Heartbeat for 6100 ms"
 
 

@@ -349,3 +349,24 @@ def test_a_refusal_before_the_new_generation_is_none_of_an_old_one() -> None:
     story.join(gets="m0-2", generation=2)
 
     assert verdict(ignores_stale_refusal("m0", fault="error", join="join"), story.end()) is Verdict.OK
+
+
+def test_a_refusal_in_a_generation_after_the_join_is_none_of_an_old_one_however_late_the_commit_is() -> None:
+    story = Story().member().fault("join", "armed", "triggered", "delivered")
+    story.join(member=ID, generation=2)
+    story.join(member=ID, generation=3)
+    story.fault("error")
+    story.commit(("t", 0, 5), generation=3, error=22)
+    story.join(member=ID, generation=4)
+
+    assert verdict(ignores_stale_refusal("m0", fault="error", join="join"), story.end()) is Verdict.OK
+
+
+@pytest.mark.parametrize(("fault", "proof"), [(None, Proof.TIMING), ("error", Proof.SAFETY)])
+def test_a_member_that_joins_as_it_was_after_its_session_was_only_silent(fault: str | None, proof: Proof) -> None:
+    story = struck().at(4_000)
+    story.answer(story.request(Api.HEARTBEAT, member=ID, generation=1), error=25, fault=fault)
+    story.join(member=ID, generation=2)
+
+    found = findings(keeps_membership("m0", after="error", requirement="CLIENT-49"), story.end(9_000))
+    assert [(finding.verdict, finding.proof) for finding in found] == [(Verdict.NON_STRICT, proof)]

@@ -46,13 +46,16 @@ def play(
     limits: Limits = LIMITS,
     on_started: Callable[[Actor], Awaitable[None]] | None = None,
     settings_needed: Mapping[str, frozenset[str]] | None = None,
+    react_ms: float | None = None,
 ) -> list[Observation]:
-    """Carry steps out in virtual time, and return the trace."""
+    """Carry steps out in virtual time, and return the trace. `react_ms` is the subject's measured rhythm, if any."""
     plan = Plan(members=members or (M0,), steps=tuple(steps))
     trace: list[Observation] = []
 
     async def main() -> None:
         recorder = Recorder(lambda: round(trio.current_time() * 1e9))
+        if react_ms is not None:
+            recorder.record("event", who="kit", body={"name": "rhythm", "react_ms": react_ms})
         cluster = Cluster(settings=COORDINATOR_DEFAULTS, topics=plan.topics, records=plan.records, recorder=recorder)
         under_test, reference_peers, network = (
             of or ReferenceSubject(subject),

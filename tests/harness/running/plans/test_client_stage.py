@@ -159,7 +159,7 @@ def test_the_rhythm_of_a_client_that_takes_no_id_is_measured_in_processes_of_its
     rhythm, _ = in_rhythm(is_virtual=False, is_unnamed=True)
 
     assert sorted(Measured.played) == sorted((case.id, alone) for case in MEASURING for alone in (False, True))
-    assert rhythm.rhythm == Rhythm(slowest_ms=4_000.0, after="rebalance")
+    assert rhythm.rhythm == Rhythm(slowest_ms=4_000.0, after="rebalance", ignored=("client_id",))
 
 
 def test_in_virtual_time_the_rhythm_is_known() -> None:

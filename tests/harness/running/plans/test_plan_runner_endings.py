@@ -10,6 +10,7 @@ import trio
 import trio.testing
 from tests.harness.running.plans.driving import JOINED, LIMITS, M0, kit, ok, play, requests, shim
 
+from groupproof.harness.model.client_timeouts import REACT_MS
 from groupproof.harness.model.errors import BrokenEnvironment, KitFailure
 from groupproof.harness.model.plan import (
     Arm,
@@ -121,6 +122,16 @@ def test_a_member_that_does_not_close_in_time_is_killed_and_that_is_recorded() -
     (overdue,) = kit(trace, "overdue")
     assert overdue.client == "m0"
     assert overdue.at_ms >= LIMITS.close_s * 1000
+
+
+def test_a_member_has_longer_to_close_if_its_client_pauses_for_longer_between_its_tries() -> None:
+    def deaf(command: dict[str, Any]) -> Sequence[dict[str, Any]]:
+        return [] if command["command"] == "close" else ok(command)
+
+    quick, slow = (kit(play([Start(member="m0")], subject=shim(deaf), react_ms=ms), "overdue")[0] for ms in (REACT_MS / 2, 3 * REACT_MS))
+
+    assert slow.body["within_ms"] == 3 * quick.body["within_ms"] == 3_000 * LIMITS.close_s
+    assert slow.at_ms >= 3_000 * LIMITS.close_s > quick.at_ms
 
 
 def test_a_close_that_is_refused_is_overdue() -> None:

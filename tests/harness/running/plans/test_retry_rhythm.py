@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import pytest
-from tests.harness.running.virtual import rhythm
+from tests.harness.running.virtual import judged, rhythm
 from tests.traces import Story
 
+from groupproof.harness.cases.client import CASES
 from groupproof.harness.model.client_timeouts import REACT_MS
+from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.running.plans.retry_rhythm import Rhythm, rhythm_of
 from groupproof.protocol.vocabulary import Api
 
@@ -50,3 +52,16 @@ def test_the_slowest_of_all_runs_counts_whichever_ends_first() -> None:
     traces = [slow.end().trace, quick.end().trace]
 
     assert rhythm_of(traces) == rhythm_of(traces[::-1]) == Rhythm(slowest_ms=3_000.0, after="rebalance")
+
+
+def test_the_fields_that_a_plain_subscribe_ignored_are_known_before_all_cases() -> None:
+    assert rhythm("own-heartbeat-interval-of-3s").ignored == ("heartbeat_interval_ms",)
+    assert rhythm("join-v3").ignored == ()
+
+
+def test_a_session_that_a_fixed_heartbeat_interval_forbids_is_unimplemented_and_broken_in_a_shim_that_never_subscribed() -> None:
+    variant = "own-heartbeat-interval-of-3s"
+    (case,) = (case for case in CASES if case.id == "heartbeat/classic/empty-assignment")
+
+    assert judged(case, variant=variant, rhythm=rhythm(variant))[1].verdict is Verdict.UNIMPLEMENTED
+    assert judged(case, variant=variant)[1].verdict is Verdict.BROKEN

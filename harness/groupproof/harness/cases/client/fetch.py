@@ -12,6 +12,7 @@ from groupproof.harness.judging.case_checkers.reactions import request_came, ret
 from groupproof.harness.model.case import Case, Judge
 from groupproof.harness.model.plan import Arm, Plan, Step
 from groupproof.harness.model.plan_builders import (
+    JOIN_MS,
     answers,
     close,
     commit,
@@ -134,7 +135,7 @@ CASES: tuple[Case, ...] = (
         "fetch/committed",
         "A member that takes partitions over goes on where the group had committed.",
         ("CLIENT-79", "FETCH-06"),
-        after_commits(start("m0"), consumed("m0", go_on=True), passing(500)),
+        after_commits(start("m0"), consumed("m0", within_ms=JOIN_MS, go_on=True), passing(500)),
         _continues(),
         fetches_only_assigned("m0"),
     ),

@@ -37,6 +37,7 @@ __all__ = ["CASES"]
 
 _SESSION_MS = 3_000
 _POLL_MS = 3_000  # librdkafka requires at least the session timeout
+_LONG_MS = 10_000
 _TICK_MS = 1_500  # how often a client checks its poll deadline is its own choice
 
 
@@ -46,8 +47,8 @@ def _slow(**settings: Any) -> Member:
 
 def _stopped(partitions: int = 2) -> list[Step]:
     return [
+        *paused("m0", {"t": partitions}),  # answered once polling has stopped, which a slow application may delay (contract, amendment 2)
         mark("stopped"),
-        *paused("m0", {"t": partitions}),
         requested("m0", Api.LEAVE_GROUP, after="stopped", within_ms=_POLL_MS + _TICK_MS + 1_500, go_on=True),
     ]
 
@@ -70,9 +71,9 @@ CASES: tuple[Case, ...] = (
             reference_peer(max_poll_interval_ms=30_000),
             _slow(),
             *joined("a0", "m0"),
-            mark("stopped"),
             *paused("m0", {"t": 2}),
-            settled({"t": 2}, "a0", after="stopped", within_ms=_POLL_MS + _TICK_MS + 2_000),
+            mark("stopped"),
+            settled({"t": 2}, "a0", after="stopped", within_ms=_POLL_MS + _TICK_MS + _SESSION_MS + 1_500),  # a silent member stays for a session
         ),
         gives_its_place_up("m0", after="stopped", within_ms=_POLL_MS + _TICK_MS),
         holds_partitions("a0", 2, after="stopped", requirement="ASSIGN-11", whom="The other member"),
@@ -82,7 +83,7 @@ CASES: tuple[Case, ...] = (
         "poll/stopped-static",
         "A static member whose application polls no more stops heartbeating and sends no LeaveGroup.",
         ("CLIENT-52", "STATIC-15"),
-        plan(_slow(instance_id="i0"), *joined("m0"), mark("stopped"), *paused("m0", {"t": 2}), passing(_POLL_MS + _TICK_MS + 2_000)),
+        plan(_slow(instance_id="i0"), *joined("m0"), *paused("m0", {"t": 2}), mark("stopped"), passing(_POLL_MS + _TICK_MS + 2_000)),
         sends_none("m0", Api.LEAVE_GROUP, after="stopped", requirement="STATIC-15", severity=Verdict.NON_STRICT),
         heartbeats_stop("m0", after="stopped", requirement="CLIENT-52", within_ms=_POLL_MS + _TICK_MS),
         needs=["poll-deadline"],
@@ -110,10 +111,10 @@ CASES: tuple[Case, ...] = (
         "A member whose application takes almost all of max.poll.interval.ms between polls stays in the group.",
         ("CLIENT-40", "CLIENT-52"),
         plan(
-            subject(session_timeout_ms=1_500, max_poll_interval_ms=5_000),
-            [*joined("m0"), consumed("m0", go_on=True), mark("busy"), *paused("m0", {"t": 2}), passing(3_500), resume("m0"), passing(500)],
+            subject(session_timeout_ms=_SESSION_MS, max_poll_interval_ms=_LONG_MS),
+            [*joined("m0"), consumed("m0", go_on=True), mark("busy"), *paused("m0", {"t": 2}), passing(6_500), resume("m0"), passing(500)],
         ),
         heartbeats_go_on("m0", after="busy", requirement="CLIENT-40", unasked="poll-deadline"),
-        stays_in_time("m0", after="busy", interval_ms=5_000, requirement="CLIENT-52"),
+        stays_in_time("m0", after="busy", interval_ms=_LONG_MS, requirement="CLIENT-52"),
     ),
 )

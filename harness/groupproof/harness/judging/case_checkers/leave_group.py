@@ -90,11 +90,19 @@ def leaves_once(ev: Evidence, client: str, *, after: str, requirement: str = "CL
 def sends_none(
     ev: Evidence, client: str, api: Api, *, after: str, requirement: str, severity: Verdict, grace_ms: float = 0, whole: bool = False
 ) -> Iterator[Finding]:
-    """Judge that no `api` comes later than `grace_ms` after an instant."""
+    """Judge that no `api` comes later than `grace_ms` after an instant.
+
+    A JoinGroup after the coordinator itself removed the member is right. Only the silence before it was wrong, and a starved process is silent too.
+    """
     claim = Claim(requirement=requirement, expected=f"The client sends no {api.title}.")
     since = moment(ev, after)
     sent = [obs for obs in ev.requests(api, client, after, None if whole else ev.closing) if elapsed_ms(since, obs) > grace_ms]
-    yield claim.found(severity, "It sent one.", sent[0]) if sent else claim.ok("It sent none.")
+    if not sent:
+        yield claim.ok("It sent none.")
+    elif api is Api.JOIN_GROUP and _is_already_removed(ev, client, after, sent[0]):
+        yield claim.found(severity, "It let its session end, and sent one.", sent[0], proof=Proof.TIMING)
+    else:
+        yield claim.found(severity, "It sent one.", sent[0])
 
 
 @checker

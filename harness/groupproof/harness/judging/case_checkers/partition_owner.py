@@ -98,7 +98,8 @@ def reports_no_revocation(
     else:
         beats = ev.requests(Api.HEARTBEAT, client, before=ended.seq)
         silent = f"no Heartbeat for {elapsed_ms(beats[-1], ended):.0f} ms" if beats else "no Heartbeat at all"
-        yield claim.found(severity, "Its session ended, and its partitions were taken from the application.", ended, detail=silent)
+        sentence = "Its session ended, and its partitions were taken from the application."
+        yield claim.found(severity, sentence, ended, proof=Proof.TIMING, detail=silent)  # a starved process is silent too
 
 
 def _session_end(ev: Evidence, client: str, after: str, before: Observation) -> Observation | None:

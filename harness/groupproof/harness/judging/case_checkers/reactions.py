@@ -267,11 +267,14 @@ def keeps_membership(
 def _kept(ev: Evidence, claim: Claim, join: Observation | None, beat: Observation | None, mine: str) -> Finding:
     if join is None:
         return claim.ok("It did.", beat)
+    is_unknown = _is_unknown(ev, join.client or "", mine, join)
+    if join.member == mine and is_unknown:
+        return claim.tolerated("It let its session end before it tried again, and joined as the member that it was.", join, proof=Proof.TIMING)
     if join.member == mine:
         return claim.tolerated("It joined again though its membership stood.", join)
     if has_left(ev, join.client or "", mine, join):
         return claim.tolerated("It left the group and joined anew, though its membership stood.", join)
-    if _is_unknown(ev, join.client or "", mine, join):
+    if is_unknown:
         return claim.tolerated("It let its session end before it tried again, and joined anew.", join, proof=Proof.TIMING)
     return claim.tolerated("It gave its membership up and joined anew, leaving a ghost behind.", join)
 
@@ -374,7 +377,8 @@ def ignores_stale_refusal(
     answered = [obs for obs in ev.responses(Api.JOIN_GROUP, client, join, ev.closing) if not obs.error]
     if not answered:
         raise NotReached(f"{client} was never let in again")
-    commits = (obs for obs in ev.requests(Api.OFFSET_COMMIT, client, before=ev.closing) if obs.generation != answered[0].generation)
+    newer = {obs.generation for obs in answered}
+    commits = (obs for obs in ev.requests(Api.OFFSET_COMMIT, client, before=ev.closing) if obs.generation not in newer)
     refused = [answer for obs in commits if (answer := ev.answer(obs)) is not None and answer.error and answer.seq > answered[0].seq]
     if not ev.reached(fault) or not refused:
         yield claim.ok("It had none.")

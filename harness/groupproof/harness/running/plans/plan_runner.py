@@ -140,6 +140,7 @@ class Driver:
     async def _go(self) -> None:
         for obs in self._recorder.trace:
             self._terms.feed(obs)
+        self._close_s = self._limits.close_s * self._terms.stretch  # a client that pauses between its tries does so in a close too
         ends = [self._recorder.listen(self._note_floods), self._recorder.listen(self._terms.feed)]
         with trio.move_on_after(self._limits.steps_s * self._terms.stretch) as limit, self._stopped:
             await self._steps()
@@ -204,7 +205,7 @@ class Driver:
         if not (former.is_dismissed or former.ended.is_set()):
             raise KitFailure(f"the plan starts {former.name} again, which it has neither killed nor closed")
         if former.handle is not None and not former.ended.is_set():
-            await former.handle.depart(self._limits.close_s)
+            await former.handle.depart(self._close_s)
         self._former.append(former)
         former.hosting.cancel()
         await former.gone.wait()
@@ -354,13 +355,13 @@ class Driver:
             return
         if not handle.shared:
             handle.thaw()
-        if not (await self._close(actor) and await handle.depart(self._limits.close_s)):
-            actor.note("overdue", within_ms=int(self._limits.close_s * 1000))
+        if not (await self._close(actor) and await handle.depart(self._close_s)):
+            actor.note("overdue", within_ms=int(self._close_s * 1000))
             handle.abandon()
 
     async def _close(self, actor: Actor) -> bool:
         """Return whether the member closed in order and in time. A member that the plan has closed is only waited for."""
-        with trio.move_on_after(self._limits.close_s):
+        with trio.move_on_after(self._close_s):
             if actor.is_dismissed:
                 await actor.close_requested.wait()
                 return True

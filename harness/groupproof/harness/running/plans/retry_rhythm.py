@@ -40,10 +40,12 @@ _AFTER: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rhythm:
-    """The slowest reaction (ms) and its fault; this client must react within `react_ms`."""
+    """The slowest reaction (ms) and its fault; this client must react within `react_ms`. `ignored` are the fields of a plain `subscribe`, which
+    succeeded, that its shim does not pass on."""
 
     slowest_ms: float
     after: str
+    ignored: tuple[str, ...] = ()
 
     @property
     def react_ms(self) -> float:
@@ -101,7 +103,12 @@ def rhythm_of(traces: Sequence[Trace]) -> Rhythm:
     """Return the rhythm from the traces of `MEASURING`; a missing reaction does not count."""
     reactions = {name: ms for name in _AFTER for trace in traces if (ms := _reaction_ms(trace, name)) is not None}
     slowest = max(reactions, key=reactions.__getitem__, default="")
-    return Rhythm(slowest_ms=reactions.get(slowest, 0.0), after=slowest)
+    return Rhythm(slowest_ms=reactions.get(slowest, 0.0), after=slowest, ignored=tuple(sorted(_ignored(traces))))
+
+
+def _ignored(traces: Sequence[Trace]) -> set[str]:
+    lines = (obs for trace in traces for obs in trace if obs.who == "shim" and obs.body.get("name") == "answer" and obs.body.get("ok"))
+    return {str(name) for obs in lines for name in obs.body.get("ignored") or ()}
 
 
 def _reaction_ms(trace: Trace, fault: str) -> float | None:
