@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import trio
+from tests.clients.member.consumer.epoch_world import OF_THE_APPLICATION
 from tests.harness.simulation.runs import calm, ran, short
 from tests.power.shares import is_drawn, parts
 
@@ -23,7 +24,7 @@ SEEDS = 20
 CLIENTS = [bug.name for bug in EPOCH_BUGS]
 LATE = {
     "epoch-close-without-time-is-cut", "epoch-dies-on-110", "epoch-forgets-an-overdue-fetch", "epoch-forgets-what-comes-meanwhile", "epoch-ignores-110",
-    "epoch-leaves-stale-commit-undone", "epoch-waits-with-everything",
+    "epoch-leaves-stale-commit-undone", "epoch-waits-with-everything", *OF_THE_APPLICATION,
 }  # fmt: skip
 """Bugs that twenty seeds give no occasion for: a coordinator that keeps the protocol hardly ever answers 110 to a member that does, and every broker here knows all topics.
 

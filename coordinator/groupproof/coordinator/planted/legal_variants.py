@@ -13,11 +13,13 @@ from groupproof.coordinator.planted.other_brokers import LEGAL_CLASSIC
 from groupproof.coordinator.planted.other_targets import LEGAL_TARGETS
 from groupproof.coordinator.planted.strict_checks import STRICT_GUARDS
 from groupproof.protocol.rules.cells import Row
+from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.classic.classic_states import LIVE as CLASSIC_LIVE
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
 from groupproof.protocol.rules.classic.group_table import BEFORE_GROUP
 from groupproof.protocol.rules.classic.shared_rows import UNNAMED
 from groupproof.protocol.rules.consumer.classic_requests import LIVE
+from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEvent, ConsumerGuard, ConsumerState
 from groupproof.protocol.rules.consumer.mends import MENDS
 from groupproof.protocol.rules.deltas import Change
@@ -179,7 +181,7 @@ def _refuses_filters(arrived: IncomingRequest, answer: Body) -> Body:
     if arrived.wire.api is not Api.LIST_GROUPS:
         return answer
     states, types = ({name.strip().lower() for name in arrived.wire.body.get(filter) or ()} for filter in ("states_filter", "types_filter"))
-    exist = states <= {state.lower() for state in (*GroupState, *ConsumerState)} and types <= {"classic", "consumer"}
+    exist = states <= {state.lower() for state in (*GroupState, *ConsumerState)} and types <= {CLASSIC.name, CONSUMER.name}
     return answer if exist else {**answer, "error_code": ErrorCode.INVALID_REQUEST.value, "groups": ()}
 
 

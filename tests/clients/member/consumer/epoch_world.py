@@ -22,7 +22,7 @@ from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatReq
 from groupproof.protocol.wire.messages import Coordinator as Found
 from groupproof.protocol.wire.messages import FindCoordinatorResponse
 
-__all__ = ["World", "lived"]
+__all__ = ["OF_THE_APPLICATION", "World", "lived"]
 
 BEAT, COMMIT, FETCH, FIND = Api.CONSUMER_GROUP_HEARTBEAT, Api.OFFSET_COMMIT, Api.OFFSET_FETCH, Api.FIND_COORDINATOR
 MAX_POLL_MS = 8_000
@@ -34,6 +34,13 @@ NAMES = {"6971e554-41f6-52eb-b5a6-7b370e856d5c": "t", "00000000-0000-0000-0000-0
 IDS = {name: topic_id for topic_id, name in NAMES.items()}
 PARTITIONS = {"t": 12, "u": 2}
 VERSIONS = {BEAT: 1, COMMIT: 9, FETCH: 9}
+
+OF_THE_APPLICATION = frozenset({
+    "epoch-reads-what-was-revoked", "epoch-reads-what-it-was-never-assigned", "epoch-fetches-what-it-was-never-assigned", "epoch-tells-records-of-others",
+    "epoch-tells-more-than-it-was-assigned", "epoch-commits-what-it-gave-away", "epoch-commits-what-it-never-delivered", "epoch-swallows-commit-errors",
+    "epoch-retries-without-a-pause",
+})  # fmt: skip
+"""Bugs in what the application reads, fetches, commits and hears, and in the pace of tries. Groups without records do not show them; a case fails each."""
 
 
 def look_for_overdue(witness: EpochMemberInvariants, now_ms: int, *, may_be_late: bool) -> None:

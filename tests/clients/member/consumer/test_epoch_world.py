@@ -6,7 +6,7 @@ from itertools import count
 
 import pytest
 from tests.clients.member.consumer.epoch_bench import BEAT, FIND, OTHER_ID, TOPIC_ID, EpochBench, assignment
-from tests.clients.member.consumer.epoch_world import lived
+from tests.clients.member.consumer.epoch_world import OF_THE_APPLICATION, lived
 
 from groupproof.clients.assignors.assignment import Cluster
 from groupproof.clients.member.consumer.epoch_core import EpochCore
@@ -25,7 +25,7 @@ BY_HAND = {
 }
 """Bugs that the days of the group give no occasion for; the tests below do."""
 
-BEYOND = {"epoch-close-without-time-is-cut", "epoch-forgets-an-overdue-fetch"}
+BEYOND = {"epoch-close-without-time-is-cut", "epoch-forgets-an-overdue-fetch", *OF_THE_APPLICATION}
 """Bugs of the shim and of the reader of records, which the group here does without; a case fails each (tests/power/caught_of_epochs.toml)."""
 
 BUGS = {bug.name: bug for bug in EPOCH_BUGS}

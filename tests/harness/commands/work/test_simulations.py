@@ -28,7 +28,7 @@ def test_without_faults_a_replay_line_says_none() -> None:
 
 
 @pytest.mark.parametrize(("recorded", "variant", "code", "message"), [
-    ("INV-04", "generation-stays", BROKEN, "reproduced: "), ("INV-04", None, 0, "not reproduced: "), (None, None, 0, ""),
+    ("INV-04", "generation-negative", BROKEN, "reproduced: "), ("INV-04", None, 0, "not reproduced: "), (None, None, 0, ""),
 ])  # fmt: skip
 def test_a_replay_says_whether_it_came_out_as_recorded(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], recorded: str | None, variant: str | None, code: int, message: str

@@ -21,7 +21,7 @@ from groupproof.protocol.trace import Observation, read_trace
 def upstream(monkeypatch: pytest.MonkeyPatch) -> list[Address]:
     """Stand brokers in that are only told of; nobody connects to them."""
 
-    async def meet(connect: object, bootstrap: object, *, profile: str | None) -> UpstreamInfo:
+    async def meet(connect: object, bootstrap: object, *, profile: str | None, uses_tls: bool) -> UpstreamInfo:
         await trio.lowlevel.checkpoint()
         return UpstreamInfo(profile=profile or "kafka-4.1", brokers=(), groups=(), settings={})
 
@@ -53,7 +53,7 @@ def test_the_profile_that_is_named_holds(upstream: list[Address]) -> None:
 
 
 def test_a_stop_before_the_upstream_answers_gives_an_empty_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def meet(connect: object, bootstrap: object, *, profile: str | None) -> UpstreamInfo:
+    async def meet(connect: object, bootstrap: object, *, profile: str | None, uses_tls: bool) -> UpstreamInfo:
         signal.raise_signal(signal.SIGINT)
         await trio.sleep_forever()
         raise AssertionError("it was stopped")
@@ -74,7 +74,7 @@ def test_what_is_kept_for_judging_is_bounded(upstream: list[Address], monkeypatc
 def test_nobody_at_the_upstream_is_the_environments_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(upstream_module.meet_upstream, "__kwdefaults__", {"within_s": 0.1})
 
-    with pytest.raises(BrokenEnvironment, match="did not come up"):
+    with pytest.raises(BrokenEnvironment, match="no broker answers at"):
         Tap(upstream=[("127.0.0.1", 1)]).run(stop)
 
 

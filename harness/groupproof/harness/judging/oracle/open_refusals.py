@@ -37,7 +37,7 @@ _MAY_REFUSE: Final = "which no KIP forbids"
 _STATES: Final = frozenset(state.lower() for state in (*GroupState, *ConsumerState, "NotReady"))
 """The states of all kinds of groups; NotReady is one of streams groups (KIP-1071)."""
 
-_TYPES: Final = frozenset({"classic", "consumer", "share", "streams"})
+_TYPES: Final = frozenset({CLASSIC.name, CONSUMER.name, "share", "streams"})
 _TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
