@@ -9,7 +9,7 @@ from groupproof.harness.cases.client import CASES
 from groupproof.harness.model.verdicts import Verdict
 
 REFUSES = {"own-heartbeat-interval-of-3s"}
-"""It refuses the session of the case; `tests/harness/cases/test_client.py` has its verdicts."""
+"""It refuses the session of the case; `tests/harness/running/plans/test_retry_rhythm.py` has its verdict."""
 
 OWN = [variant for variant in OWN_TERMS if variant.policy.own_settings.keys() - {"properties"} and variant.name not in REFUSES]
 STEADY = next(case for case in CASES if case.id == "heartbeat/classic/steady")
