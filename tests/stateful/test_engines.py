@@ -20,7 +20,7 @@ from tests.stateful.plans import apart, calls_of, crowded, moves_of, within_seco
 
 from groupproof.harness.running.simulations.engines import ENGINES, broken, simulated
 from groupproof.harness.running.simulations.real_pair import in_virtual_time
-from groupproof.harness.running.simulations.simulation_file import load, to_json
+from groupproof.harness.running.simulations.simulation_file import RecordedSimulation, load, to_json
 from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFault
 from groupproof.harness.simulation.run import run
 from groupproof.harness.simulation.settings import Simulation
@@ -166,23 +166,39 @@ def _hunted(whose: str, variant: str, requirement: str) -> tuple[_Hunt, Schedule
     return hunt, smallest
 
 
+def _found_and_kept(whose: str, variant: str, requirement: str, file: Path) -> RecordedSimulation:
+    """Return the smallest plan that shows the bug in the simulator, as its file keeps it."""
+    hunt, smallest = _hunted(whose, variant, requirement)
+    assert 1 <= len(smallest) <= hunt.lengths[0] / 3
+    judged = broken(hunt.simulation, smallest, simulated(hunt.simulation, smallest))
+    file.write_text(json.dumps(to_json(run(hunt.simulation, plan=smallest), smallest, judged)))
+    kept = load(file)
+    assert kept.requirement == requirement
+    return kept
+
+
+def _verdicts(kept: RecordedSimulation, engine: str) -> set[str]:
+    return set(broken(kept.simulation, kept.plan, ENGINES[engine](kept.simulation, kept.plan)))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("whose", "variant", "requirement"), [*PLANTED, *(pytest.param(*planted, marks=pytest.mark.soak) for planted in MORE_PLANTED)]
 )
-def test_a_planted_bug_is_found_shrunk_and_repeated_in_every_engine(whose: str, variant: str, requirement: str, tmp_path: Path) -> None:
-    hunt, smallest = _hunted(whose, variant, requirement)
-    assert 1 <= len(smallest) <= hunt.lengths[0] / 3
+def test_a_planted_bug_is_found_shrunk_and_repeated_in_virtual_time(whose: str, variant: str, requirement: str, tmp_path: Path) -> None:
+    kept = _found_and_kept(whose, variant, requirement, tmp_path / "found.json")
 
-    file = tmp_path / "found.json"
-    judged = broken(hunt.simulation, smallest, simulated(hunt.simulation, smallest))
-    file.write_text(json.dumps(to_json(run(hunt.simulation, plan=smallest), smallest, judged)))
-    kept = load(file)
-    verdicts = {engine: set(broken(kept.simulation, kept.plan, carry_out(kept.simulation, kept.plan))) for engine, carry_out in ENGINES.items()}
-    assert kept.requirement == requirement
-    assert verdicts["simulator"] == verdicts["trio"] == {requirement}
-    assert verdicts["sockets"], "not seen over sockets"
-    assert verdicts["sockets"] <= {requirement, *BY_ORDER.get(variant, ())}, "over sockets the machine orders the requests, and nothing else differs"
+    assert _verdicts(kept, "simulator") == _verdicts(kept, "trio") == {requirement}
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("whose", "variant", "requirement"), [*PLANTED, *MORE_PLANTED])
+def test_a_planted_bug_is_found_over_sockets_too(whose: str, variant: str, requirement: str, tmp_path: Path) -> None:
+    """Sockets need real time: on a busy host a plan meets another moment of the group, so the gate does without them."""
+    found = _verdicts(_found_and_kept(whose, variant, requirement, tmp_path / "found.json"), "sockets")
+
+    assert found, "not seen over sockets"
+    assert found <= {requirement, *BY_ORDER.get(variant, ())}, "over sockets the machine orders the requests, and nothing else differs"
 
 
 @pytest.mark.slow
