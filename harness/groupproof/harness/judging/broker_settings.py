@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from groupproof.harness.model.script import Ask, Script
+from groupproof.protocol.rules.classic.classic_settings import GROUP_MAX_SIZE, INITIAL_DELAY, MAX_SESSION, METADATA_BYTES, MIN_SESSION, NO_LIMIT
 from groupproof.protocol.rules.consumer.group_configs import ASSIGNORS, BROKER_SETTINGS, GROUP_CONFIGS, MIGRATION_POLICY, SESSION_TIMEOUT
 from groupproof.protocol.rules.consumer.group_configs import MAX_SIZE as CONSUMER_MAX_SIZE
 from groupproof.protocol.rules.setting_values import as_text
@@ -17,16 +18,10 @@ from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
 
 __all__ = ["UNREPORTED", "another_course", "bounded_course", "differs_for", "missing_limit", "other_values", "throttled_course"]
 
-DELAY: Final = "group.initial.rebalance.delay.ms"
-MAX_SIZE: Final = "group.max.size"
-METADATA_BYTES: Final = "offset.metadata.max.bytes"
-SESSIONS: Final = ("group.min.session.timeout.ms", "group.max.session.timeout.ms")
+SESSIONS: Final = (MIN_SESSION, MAX_SESSION)
 
-UNREPORTED: Final = (*SESSIONS, MAX_SIZE, METADATA_BYTES, CONSUMER_MAX_SIZE, ASSIGNORS, MIGRATION_POLICY)
+UNREPORTED: Final = (*SESSIONS, GROUP_MAX_SIZE, METADATA_BYTES, CONSUMER_MAX_SIZE, ASSIGNORS, MIGRATION_POLICY)
 """The settings whose value decides an answer. A broker that the kit did not start may have any value of those that it does not report."""
-
-NO_LIMIT: Final = 2**31 - 1
-"""The largest value of a number among Kafka's settings: a bound with it is none."""
 
 _DEFAULTS: Final = {METADATA_BYTES: 4_096, SESSIONS[1]: 1_800_000}
 """The upper bounds that the scripts assume: those of Kafka's newest release."""
@@ -39,15 +34,15 @@ _THROTTLE_MS_MIN: Final = 100.0
 """A busy host has the same effects as a throttle time below this."""
 
 _NO_ANSWER: Final = None
-_JOINS: Final = {MAX_SIZE: (Api.JOIN_GROUP,), CONSUMER_MAX_SIZE: (Api.JOIN_GROUP, Api.CONSUMER_GROUP_HEARTBEAT)}
+_JOINS: Final = {GROUP_MAX_SIZE: (Api.JOIN_GROUP,), CONSUMER_MAX_SIZE: (Api.JOIN_GROUP, Api.CONSUMER_GROUP_HEARTBEAT)}
 _OF_GROUPS: Final = frozenset(name for config in GROUP_CONFIGS.values() for name in (config.broker, config.low, config.high))
 """The broker settings that bound or enable the configs of a group (CGD-30 to CGD-32)."""
 
 _SHOWS: Final[Mapping[str, frozenset[int | None]]] = {
     **dict.fromkeys(_OF_GROUPS, frozenset({ErrorCode.INVALID_CONFIG})),
-    MAX_SIZE: frozenset({ErrorCode.GROUP_MAX_SIZE_REACHED}),
+    GROUP_MAX_SIZE: frozenset({ErrorCode.GROUP_MAX_SIZE_REACHED}),
     METADATA_BYTES: frozenset({ErrorCode.OFFSET_METADATA_TOO_LARGE}),
-    DELAY: frozenset({_NO_ANSWER}),
+    INITIAL_DELAY: frozenset({_NO_ANSWER}),
     **dict.fromkeys(SESSIONS, frozenset({ErrorCode.INVALID_SESSION_TIMEOUT})),
     CONSUMER_MAX_SIZE: frozenset({ErrorCode.GROUP_MAX_SIZE_REACHED}),
     ASSIGNORS: frozenset({ErrorCode.UNSUPPORTED_ASSIGNOR}),
@@ -154,7 +149,7 @@ def _describe(label: str, named: int | None, came: int | None) -> str:
 
 def differs_for(script: Script, name: str, value: Any) -> bool:
     """Return whether a setting of that value can make an answer other than the script expects."""
-    if name == DELAY:
+    if name == INITIAL_DELAY:
         return int(value) != int(script.settings.get(name, 0))
     if name in _JOINS:
         return int(value) < int(script.settings.get(name, len({step.member for step in _asks(script, *_JOINS[name])})))

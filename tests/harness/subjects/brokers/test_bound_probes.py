@@ -5,12 +5,13 @@ from itertools import count
 
 import pytest
 
-from groupproof.harness.subjects.brokers.bound_probes import MAX_SESSION, METADATA_BYTES, MOST, NO_LIMIT, bounds_by_answers
+from groupproof.harness.subjects.brokers.bound_probes import UNLIMITED, bounds_by_answers
 from groupproof.harness.subjects.brokers.cluster import KnownSetting
 from groupproof.harness.subjects.brokers.cluster_map import mapped
 from groupproof.harness.subjects.brokers.evident_settings import BY_ANSWERS
 from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
+from groupproof.protocol.rules.classic.classic_settings import MAX_SESSION, METADATA_BYTES, NO_LIMIT
 
 DELAY = "group.initial.rebalance.delay.ms"
 
@@ -42,7 +43,9 @@ def test_the_bounds_of_a_broker_show_in_its_answers(session_ms: int, length: int
 
 
 def test_a_broker_without_bounds_has_none() -> None:
-    assert bounds({MAX_SESSION: MOST, METADATA_BYTES: 1_000_000}) == dict.fromkeys((MAX_SESSION, METADATA_BYTES), KnownSetting(MOST, NO_LIMIT))
+    assert bounds({MAX_SESSION: NO_LIMIT, METADATA_BYTES: 1_000_000}) == dict.fromkeys(
+        (MAX_SESSION, METADATA_BYTES), KnownSetting(NO_LIMIT, UNLIMITED)
+    )
 
 
 def test_the_usual_bounds_are_found_where_each_join_waits_for_the_first_rebalance() -> None:

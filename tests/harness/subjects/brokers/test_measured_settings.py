@@ -8,10 +8,11 @@ import pytest
 import trio
 
 from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
-from groupproof.harness.subjects.brokers.measured_settings import INITIAL_DELAY, JOINS_MAX, MIN_SESSION, Measurement, measured
+from groupproof.harness.subjects.brokers.measured_settings import JOINS_MAX, Measurement, measured
 from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.harness.subjects.networks.request_connection import Asker
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
+from groupproof.protocol.rules.classic.classic_settings import INITIAL_DELAY, MIN_SESSION
 from groupproof.protocol.vocabulary import Api
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
-from typing import Any, ClassVar, Final
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from groupproof.harness.judging.checkers.checker import Checker, Waiting
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import Observation
 
-__all__ = ["ANY_API", "SPEAKERS", "ListeningChecker", "is_frame"]
+__all__ = ["ANY_API", "SPEAKERS", "ListeningChecker", "WaitingChecker", "is_frame"]
+
+T = TypeVar("T")
 
 ANY_API: Final = "*"
 """In `listens`: requests or responses of any API."""
@@ -46,3 +48,29 @@ class ListeningChecker(Checker):
     def step(self, obs: Observation) -> Iterable[Finding]:
         yield from self.due(obs.at_ms)
         yield from self.look(obs)
+
+
+class WaitingChecker(ListeningChecker, Generic[T]):
+    """A listening checker that judges each item `wait_ms` after it was added to `_waiting`, or at the end: answers and reports are recorded a little
+    after they were acted on.
+    """
+
+    wait_ms: ClassVar[float]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._waiting: Waiting[T] = Waiting(self.wait_ms)
+
+    def queues(self) -> tuple[Waiting[Any], ...]:
+        return (self._waiting,)
+
+    def due(self, at_ms: float) -> Iterator[Finding]:
+        for item in self._waiting.due(at_ms):
+            yield from self._judge(item)
+
+    def end(self) -> Iterator[Finding]:
+        for item in self._waiting.rest():
+            yield from self._judge(item)
+
+    @abstractmethod
+    def _judge(self, item: T) -> Iterator[Finding]: ...

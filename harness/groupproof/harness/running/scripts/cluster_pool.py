@@ -23,14 +23,12 @@ from groupproof.harness.subjects.brokers.broker_lag import LagReporter
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject, KnownSetting, has_fixed_settings, moves_by_election, topics_change_all_groups
 from groupproof.harness.subjects.brokers.cluster_map import ClusterMap, mapped
 from groupproof.harness.subjects.brokers.coordinator_election import offsets_partitions
-from groupproof.harness.subjects.brokers.measured_settings import INITIAL_DELAY, MIN_SESSION
 from groupproof.harness.subjects.brokers.version_probe import unreadable
+from groupproof.protocol.rules.classic.classic_settings import GROUP_MAX_SIZE, INITIAL_DELAY, MIN_SESSION
+from groupproof.protocol.rules.consumer.group_configs import MAX_SIZE as CONSUMER_MAX_SIZE
 from groupproof.protocol.vocabulary import Api
 
 __all__ = ["DEATHS_MAX", "ClusterKeeper", "ClusterSpec", "PartitionTurns", "PooledCluster", "cases_by_cluster", "cluster_spec_of", "opened"]
-
-MAX_SIZE = "group.max.size"
-CONSUMER_MAX_SIZE = "group.consumer.max.size"
 
 _LOOK_S = 0.02
 
@@ -168,7 +166,7 @@ class PooledCluster:
 
     def _is_bearable(self, name: str, script: Script) -> bool:
         setting = self.settings.get(name)
-        if name in (MAX_SIZE, CONSUMER_MAX_SIZE):
+        if name in (GROUP_MAX_SIZE, CONSUMER_MAX_SIZE):
             return len({step.member for step in _joins(script)}) <= int(script.settings[name])
         if name == INITIAL_DELAY:
             return setting is not None and int(script.settings[name]) == 0

@@ -13,14 +13,15 @@ from typing import Any
 
 import trio
 
-from groupproof.harness.subjects.brokers.bound_probes import MAX_SESSION, METADATA_BYTES, bounds_by_answers
+from groupproof.harness.subjects.brokers.bound_probes import bounds_by_answers
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject, KnownSetting
 from groupproof.harness.subjects.brokers.cluster_map import BrokerAddress, ClusterMap
 from groupproof.harness.subjects.brokers.evident_settings import evident_settings
 from groupproof.harness.subjects.brokers.known_settings import differing, values_of
-from groupproof.harness.subjects.brokers.measured_settings import INITIAL_DELAY, MIN_SESSION, Measurement, are_alike, measured
+from groupproof.harness.subjects.brokers.measured_settings import Measurement, are_alike, measured
 from groupproof.harness.subjects.brokers.reported_settings import reported_settings
 from groupproof.harness.subjects.brokers.running_broker import AddressedBrokers
+from groupproof.protocol.rules.classic.classic_settings import INITIAL_DELAY, MAX_SESSION, METADATA_BYTES, MIN_SESSION
 from groupproof.protocol.rules.consumer.group_configs import ASSIGNMENT_INTERVAL
 
 __all__ = ["ClusterSettings", "EffectiveSettings"]

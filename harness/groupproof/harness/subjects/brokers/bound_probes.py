@@ -14,20 +14,15 @@ from groupproof.harness.subjects.brokers.cluster import KnownSetting
 from groupproof.harness.subjects.brokers.evident_settings import BY_ANSWERS
 from groupproof.harness.subjects.brokers.measured_settings import SESSIONS_MS, NewGroup, join_request
 from groupproof.harness.subjects.networks.request_connection import GONE, NoCommonVersion
+from groupproof.protocol.rules.classic.classic_settings import MAX_SESSION, METADATA_BYTES, NO_LIMIT
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 if TYPE_CHECKING:
     from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
 
-__all__ = ["JOINS", "MAX_SESSION", "METADATA_BYTES", "MOST", "NO_LIMIT", "bounds_by_answers", "commit_code", "join_code"]
+__all__ = ["JOINS", "UNLIMITED", "bounds_by_answers", "commit_code", "join_code"]
 
-MAX_SESSION: Final = "group.max.session.timeout.ms"
-METADATA_BYTES: Final = "offset.metadata.max.bytes"
-
-MOST: Final = 2**31 - 1
-"""The largest value of a number among Kafka's settings: a broker that has it has no bound."""
-
-NO_LIMIT: Final = "no limit in its answers"
+UNLIMITED: Final = "no limit in its answers"
 
 JOINS: Final = (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED)
 """The codes of a JoinGroup whose session timeout the broker accepts."""
@@ -59,18 +54,18 @@ async def bounds_by_answers(where: ClusterMap, new_group: NewGroup, topic: str, 
 
     found: dict[str, KnownSetting] = {}
     if MAX_SESSION in names:
-        found.update(_as_setting(MAX_SESSION, await _largest(takes_session, SESSIONS_MS[-1], MOST, _SESSION_GUESSES)))
+        found.update(_as_setting(MAX_SESSION, await _largest(takes_session, SESSIONS_MS[-1], NO_LIMIT, _SESSION_GUESSES)))
     if METADATA_BYTES in names and topic:
         found.update(_as_setting(METADATA_BYTES, await _largest(takes_metadata, 0, _METADATA_MOST, _METADATA_GUESSES)))
     return found
 
 
 def _as_setting(name: str, value: int | None) -> dict[str, KnownSetting]:
-    return {} if value is None else {name: KnownSetting(value, NO_LIMIT if value == MOST else BY_ANSWERS)}
+    return {} if value is None else {name: KnownSetting(value, UNLIMITED if value == NO_LIMIT else BY_ANSWERS)}
 
 
 async def _largest(takes: Takes, least: int, most: int, guesses: Sequence[int]) -> int | None:
-    """Return the largest accepted value from `least` on, `MOST` where the broker accepts `most`, None where the answers show neither.
+    """Return the largest accepted value from `least` on, `NO_LIMIT` where the broker accepts `most`, None where the answers show neither.
 
     The `guesses`, which are usual bounds and the values above them, come first; then bisection.
     """
@@ -79,7 +74,7 @@ async def _largest(takes: Takes, least: int, most: int, guesses: Sequence[int]) 
         if await takes(least) is not True:
             return None
         if (is_taken := await takes(most)) is not False:
-            return MOST if is_taken else None
+            return NO_LIMIT if is_taken else None
         low, high, more = least, most, list(guesses)
         while high - low > 1:
             value = more.pop(0) if more else (low + high) // 2

@@ -9,6 +9,7 @@ from typing import Any, Final
 from groupproof.coordinator.machine.coordinator_settings import OWN_NAMES, Settings, UnknownSetting, setting_names
 from groupproof.harness.model.errors import WrongUsage
 from groupproof.harness.subjects.brokers.cluster import KnownSetting
+from groupproof.protocol.rules.classic.classic_settings import NO_LIMIT
 from groupproof.protocol.rules.dialect_registry import dialects
 from groupproof.protocol.rules.setting_values import as_text
 
@@ -26,7 +27,6 @@ _NO_SETTING: Final = "new.member.join.timeout.ms"
 _LEAST: Final[Mapping[str, int]] = {
     "group.max.size": 1, "group.consumer.max.size": 1, "offsets.topic.num.partitions": 1, "offsets.retention.check.interval.ms": 1,
 }  # fmt: skip
-_MOST: Final = 2**31 - 1
 
 
 def settable(profile: str) -> tuple[str, ...]:
@@ -64,8 +64,8 @@ def _value(name: str, text: str, profile: str) -> int | str:
     except UnknownSetting as error:
         raise WrongUsage(f"{BY_HAND} {error}") from error
     least = _LEAST.get(name, 0)
-    if isinstance(value, int) and not least <= value <= _MOST:
-        raise WrongUsage(f"{BY_HAND} {name} must be a whole number from {least} to {_MOST}, not {text}")
+    if isinstance(value, int) and not least <= value <= NO_LIMIT:
+        raise WrongUsage(f"{BY_HAND} {name} must be a whole number from {least} to {NO_LIMIT}, not {text}")
     return value
 
 

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 import trio
 
 from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NoCommonVersion
+from groupproof.protocol.rules.classic.classic_settings import INITIAL_DELAY, MIN_SESSION
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 if TYPE_CHECKING:
     from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
 
 __all__ = [
-    "INITIAL_DELAY",
-    "MIN_SESSION",
     "SESSIONS_MS",
     "FirstJoin",
     "Measurement",
@@ -30,9 +29,6 @@ __all__ = [
     "join_request",
     "measured",
 ]
-
-INITIAL_DELAY = "group.initial.rebalance.delay.ms"
-MIN_SESSION = "group.min.session.timeout.ms"
 
 SESSIONS_MS = (100, 1_000, 6_000, 10_000, 30_000)
 REBALANCE_MS = 60_000

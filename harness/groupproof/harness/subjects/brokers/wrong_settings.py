@@ -11,15 +11,15 @@ from typing import Final
 
 import trio
 
-from groupproof.harness.subjects.brokers.bound_probes import JOINS, MAX_SESSION, METADATA_BYTES, MOST, commit_code, join_code
+from groupproof.harness.subjects.brokers.bound_probes import JOINS, commit_code, join_code
 from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
-from groupproof.harness.subjects.brokers.measured_settings import INITIAL_DELAY, MIN_SESSION, first_join, join_request
+from groupproof.harness.subjects.brokers.measured_settings import first_join, join_request
 from groupproof.harness.subjects.networks.request_connection import GONE, NoCommonVersion
+from groupproof.protocol.rules.classic.classic_settings import GROUP_MAX_SIZE, INITIAL_DELAY, MAX_SESSION, METADATA_BYTES, MIN_SESSION, NO_LIMIT
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = ["refutations"]
 
-MAX_SIZE: Final = "group.max.size"
 PARTITIONS: Final = "offsets.topic.num.partitions"
 
 _OFFSETS: Final = "__consumer_offsets"
@@ -60,7 +60,7 @@ class _Probe:
     @property
     def session_ms(self) -> int:
         """Return a session timeout that the claimed bounds allow."""
-        return min(max(_SESSION_MS, self.claimed.get(MIN_SESSION, 0)), self.claimed.get(MAX_SESSION, MOST))
+        return min(max(_SESSION_MS, self.claimed.get(MIN_SESSION, 0)), self.claimed.get(MAX_SESSION, NO_LIMIT))
 
 
 async def refutations(where: ClusterMap, node_id: int, group: str, topic: str, claimed: Mapping[str, int]) -> dict[str, str]:
@@ -90,7 +90,7 @@ async def _least_session(probe: _Probe, claimed: int) -> str:
 async def _greatest_session(probe: _Probe, claimed: int) -> str:
     if await _join_code(probe, claimed) == ErrorCode.INVALID_SESSION_TIMEOUT:
         return f"it refuses a session timeout of {claimed} ms"
-    is_taken = claimed < MOST and await _join_code(probe, claimed + 1) in JOINS
+    is_taken = claimed < NO_LIMIT and await _join_code(probe, claimed + 1) in JOINS
     return f"it takes a session timeout of {claimed + 1} ms" if is_taken else ""
 
 
@@ -175,6 +175,6 @@ _ASKED: Final[Mapping[str, Callable[[_Probe, int], Awaitable[str]]]] = {
     MAX_SESSION: _greatest_session,
     INITIAL_DELAY: _initial_delay,
     METADATA_BYTES: _metadata_bytes,
-    MAX_SIZE: _max_size,
+    GROUP_MAX_SIZE: _max_size,
     PARTITIONS: _partitions,
 }

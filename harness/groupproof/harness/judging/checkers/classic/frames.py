@@ -10,7 +10,7 @@ from groupproof.harness.judging.checkers.checker import Numbers, UnderWay, Waiti
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, IN_FLIGHT_MS, SLACK_MS, error_of, instance_of, is_unmanaged
 from groupproof.harness.judging.checkers.late_requests import LateRequests
-from groupproof.harness.judging.checkers.listening_checker import ANY_API, ListeningChecker
+from groupproof.harness.judging.checkers.listening_checker import ANY_API, ListeningChecker, WaitingChecker
 from groupproof.harness.judging.checkers.steady import ALL_ROWS, NO_ROWS, Steady
 from groupproof.harness.judging.checkers.tracking.group_tracker import TrackingChecker
 from groupproof.harness.judging.checkers.tracking.heartbeats_after_end import HeartbeatsAfterEnd
@@ -36,7 +36,7 @@ _WITH_GENERATION: Final = frozenset({Api.SYNC_GROUP.title, Api.HEARTBEAT.title, 
 _JOIN, _SYNC, _COMMIT, _LEAVE = Api.JOIN_GROUP.title, Api.SYNC_GROUP.title, Api.OFFSET_COMMIT.title, Api.LEAVE_GROUP.title
 
 
-class MemberIdsGiven(TrackingChecker):
+class MemberIdsGiven(WaitingChecker[tuple[Observation, bool]], TrackingChecker):
     """A request names the empty member id, where that is legal, or an id that the coordinator gave this client before.
 
     A Heartbeat or OffsetCommit with a generation and no id is only refused (UNKNOWN_MEMBER_ID): needless, but harmless. The first Heartbeat after
@@ -45,19 +45,12 @@ class MemberIdsGiven(TrackingChecker):
     """
 
     listens = frozenset({*_GROUP_REQUESTS, *(("response", title) for title in _GROUP_TITLES)})
+    wait_ms = SLACK_MS
 
     def __init__(self) -> None:
         super().__init__()
         self._ids: dict[str, set[str]] = {}
         self._heartbeats_after_end = HeartbeatsAfterEnd()
-        self._waiting: Waiting[tuple[Observation, bool]] = Waiting(SLACK_MS)
-
-    def queues(self) -> tuple[Waiting[Any], ...]:
-        return (self._waiting,)
-
-    def due(self, at_ms: float) -> Iterator[Finding]:
-        for request, is_member in self._waiting.due(at_ms):
-            yield from self._judge(request, is_member=is_member)
 
     def look(self, obs: Observation) -> Iterable[Finding]:
         if self._heartbeats_after_end.follow(obs) or obs.client is None:
@@ -72,11 +65,8 @@ class MemberIdsGiven(TrackingChecker):
     def wants(self, steady: Steady) -> Collection[int] | None:
         return NO_ROWS if steady.member in self._ids.get(steady.client, ()) else ALL_ROWS
 
-    def end(self) -> Iterator[Finding]:
-        for request, is_member in self._waiting.rest():
-            yield from self._judge(request, is_member=is_member)
-
-    def _judge(self, request: Observation, *, is_member: bool) -> Iterator[Finding]:
+    def _judge(self, item: tuple[Observation, bool]) -> Iterator[Finding]:
+        request, is_member = item
         ids = self._ids.get(request.client or "", ())
         if request.member and request.member in ids and request.api != _LEAVE:
             return  # as in nearly all requests

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from groupproof.harness.judging.checkers.checker import UnderWay, Waiting
+from groupproof.harness.judging.checkers.checker import UnderWay
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import IN_FLIGHT_MS, SLACK_MS, error_of
+from groupproof.harness.judging.checkers.listening_checker import WaitingChecker
 from groupproof.harness.judging.checkers.shared.commits import commanded_offsets
 from groupproof.harness.judging.checkers.steady import ALL_ROWS, NO_ROWS, Steady
 from groupproof.harness.judging.checkers.tracking.group_tracker import TrackingChecker
@@ -41,7 +42,7 @@ class _Commit:
     others: frozenset[TopicPartition]
 
 
-class CommitsAreOfOwned(TrackingChecker):
+class CommitsAreOfOwned(WaitingChecker[_Commit], TrackingChecker):
     """Judges the accepted commits of clients that the kit drives. Elsewhere an application may commit any offset by hand.
 
     Legal are: offsets that the kit asked for; a commit until its partition is released by a heartbeat, and a little later, while it may be on its
@@ -49,6 +50,7 @@ class CommitsAreOfOwned(TrackingChecker):
     """
 
     listens = frozenset({("request", _BEAT), ("request", _COMMIT), ("response", _COMMIT)})
+    wait_ms = SLACK_MS
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,14 +59,6 @@ class CommitsAreOfOwned(TrackingChecker):
         self._released_ms: dict[tuple[str, TopicPartition], float] = {}
         self._open: dict[tuple[str, TopicPartition], int] = {}
         self._asked: UnderWay[_Commit] = UnderWay()
-        self._waiting: Waiting[_Commit] = Waiting(SLACK_MS)
-
-    def queues(self) -> tuple[Waiting[Any], ...]:
-        return (self._waiting,)
-
-    def due(self, at_ms: float) -> Iterator[Finding]:
-        for commit in self._waiting.due(at_ms):
-            yield from self._judge(commit)
 
     def look(self, obs: Observation) -> Iterable[Finding]:
         self._asked.closed(obs)
@@ -138,7 +132,3 @@ class CommitsAreOfOwned(TrackingChecker):
             yield _CLAIM.found(
                 verdict, sentence if released & commit.others else alone, commit.request, detail=str(sorted(released)), proof=Proof.LIVENESS
             )
-
-    def end(self) -> Iterator[Finding]:
-        for commit in self._waiting.rest():
-            yield from self._judge(commit)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
-from groupproof.harness.judging.checkers.checker import UnderWay, Waiting
+from groupproof.harness.judging.checkers.checker import UnderWay
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import IN_FLIGHT_MS, SLACK_MS, error_of
-from groupproof.harness.judging.checkers.listening_checker import ANY_API, ListeningChecker
+from groupproof.harness.judging.checkers.listening_checker import ANY_API, ListeningChecker, WaitingChecker
 from groupproof.harness.judging.checkers.steady import ALL_ROWS, NO_ROWS, Steady
 from groupproof.harness.judging.checkers.tracking.group_tracker import TrackingChecker
 from groupproof.harness.model.verdicts import Finding, Proof
@@ -82,7 +82,7 @@ class _Memberships:
         return membership is not None and steady.generation in membership.epochs and not membership.has_left
 
 
-class EpochsGiven(ListeningChecker):
+class EpochsGiven(WaitingChecker[tuple[Observation, bool]]):
     """A heartbeat names 0, -1, -2 or an epoch that an answer gave this member. A commit names such an epoch (CGI-18, CGP-04), within a transaction
     too (CGP-17).
 
@@ -91,17 +91,11 @@ class EpochsGiven(ListeningChecker):
     """
 
     listens = frozenset({_ASKS, _ANSWERS, ("request", _COMMIT), ("request", _TXN_COMMIT)})
+    wait_ms = SLACK_MS
 
     def __init__(self) -> None:
+        super().__init__()
         self._memberships = _Memberships()
-        self._waiting: Waiting[tuple[Observation, bool]] = Waiting(SLACK_MS)
-
-    def queues(self) -> tuple[Waiting[Any], ...]:
-        return (self._waiting,)
-
-    def due(self, at_ms: float) -> Iterator[Finding]:
-        for request, has_left in self._waiting.due(at_ms):
-            yield from self._judge(request, has_left=has_left)
 
     def look(self, obs: Observation) -> Iterable[Finding]:
         if obs.kind == "request" and obs.api == _TXN_COMMIT and obs.member:
@@ -114,10 +108,6 @@ class EpochsGiven(ListeningChecker):
 
     def wants(self, steady: Steady) -> Collection[int] | None:
         return NO_ROWS if self._memberships.gave(steady) else ALL_ROWS
-
-    def end(self) -> Iterator[Finding]:
-        for request, has_left in self._waiting.rest():
-            yield from self._judge(request, has_left=has_left)
 
     @staticmethod
     def _epoch(request: Observation) -> int:
@@ -132,7 +122,8 @@ class EpochsGiven(ListeningChecker):
             claim = Claim(requirement="CGP-17", expected="A commit within a transaction names the epoch that its member was given.")
             yield claim.failed("TxnOffsetCommit named an epoch that the member was never given.", request, detail=f"epoch {request.generation}")
 
-    def _judge(self, request: Observation, *, has_left: bool) -> Iterator[Finding]:
+    def _judge(self, item: tuple[Observation, bool]) -> Iterator[Finding]:
+        request, has_left = item
         if request.api == _TXN_COMMIT:
             yield from self._judge_transactional(request)
             return
@@ -150,21 +141,15 @@ class EpochsGiven(ListeningChecker):
             yield claim.failed("A commit with an epoch came after the leave of its member had been answered.", request)
 
 
-class OwnedWereGiven(ListeningChecker):
+class OwnedWereGiven(WaitingChecker[Observation]):
     """A member reports only partitions as owned that an answer gave it (CGI-19)."""
 
     listens = frozenset({_ASKS, _ANSWERS})
+    wait_ms = SLACK_MS
 
     def __init__(self) -> None:
+        super().__init__()
         self._memberships = _Memberships()
-        self._waiting: Waiting[Observation] = Waiting(SLACK_MS)
-
-    def queues(self) -> tuple[Waiting[Any], ...]:
-        return (self._waiting,)
-
-    def due(self, at_ms: float) -> Iterator[Finding]:
-        for request in self._waiting.due(at_ms):
-            yield from self._judge(request)
 
     def look(self, obs: Observation) -> Iterable[Finding]:
         self._memberships.follow(obs)
@@ -174,10 +159,6 @@ class OwnedWereGiven(ListeningChecker):
 
     def wants(self, steady: Steady) -> Collection[int] | None:
         return NO_ROWS  # they name no partitions
-
-    def end(self) -> Iterator[Finding]:
-        for request in self._waiting.rest():
-            yield from self._judge(request)
 
     def _judge(self, request: Observation) -> Iterator[Finding]:
         strange = sorted(set(request.partitions) - self._memberships.of(request).partitions)
@@ -203,7 +184,7 @@ class _Pair:
         return claim.failed("A heartbeat was sent while another of the same member was unanswered.", self.later, detail=detail)
 
 
-class OneHeartbeatAtATime(ListeningChecker):
+class OneHeartbeatAtATime(WaitingChecker[_Pair]):
     """A member sends no heartbeat while one is unanswered, except its leave (CGI-17, CGC-27).
 
     A client gives up a request when its connection ends, and notices that first. So a second heartbeat on another connection proves something only
@@ -211,20 +192,14 @@ class OneHeartbeatAtATime(ListeningChecker):
     """
 
     listens = frozenset({_ASKS, _ANSWERS})
+    wait_ms = SLACK_MS
 
     def __init__(self) -> None:
+        super().__init__()
         self._asked: UnderWay[Observation] = UnderWay()
         self._open: dict[tuple[str | None, str | None], Observation] = {}
         self._pairs: list[_Pair] = []
-        self._waiting: Waiting[_Pair] = Waiting(SLACK_MS)
         self._closed: set[int] = set()
-
-    def queues(self) -> tuple[Waiting[Any], ...]:
-        return (self._waiting,)
-
-    def due(self, at_ms: float) -> Iterator[Finding]:
-        for pair in self._waiting.due(at_ms):
-            yield from self._judge(pair)
 
     def look(self, obs: Observation) -> Iterable[Finding]:
         if obs.who == "link" and obs.body.get("name") == "closed":
@@ -277,8 +252,7 @@ class OneHeartbeatAtATime(ListeningChecker):
             del self._open[asked.client, asked.member]
 
     def end(self) -> Iterator[Finding]:
-        for pair in self._waiting.rest():
-            yield from self._judge(pair)
+        yield from super().end()
         yield from (pair.judge() for pair in self._pairs if pair.is_on_one_connection)
 
     def _judge(self, pair: _Pair) -> Iterator[Finding]:

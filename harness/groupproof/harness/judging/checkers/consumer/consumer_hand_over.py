@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from groupproof.harness.judging.checkers.checker import Waiting
 from groupproof.harness.judging.checkers.claim import Claim
+from groupproof.harness.judging.checkers.listening_checker import WaitingChecker
 from groupproof.harness.judging.checkers.steady import NO_ROWS, Steady
 from groupproof.harness.judging.checkers.tracking.group_tracker import LATE_LINES_MS_MAX, TrackingChecker
 from groupproof.harness.judging.checkers.tracking.ownership_tracker import Holding
@@ -33,7 +33,7 @@ class _GivenUp:
     holdings: tuple[Holding, ...]
 
 
-class CallbacksEndBeforeAcknowledgements(TrackingChecker):
+class CallbacksEndBeforeAcknowledgements(WaitingChecker[_GivenUp], TrackingChecker):
     """Judges every heartbeat by which a member releases partitions that its application owns. A join and a leave release all in another way
     (CGT-18).
 
@@ -42,19 +42,12 @@ class CallbacksEndBeforeAcknowledgements(TrackingChecker):
     """
 
     listens = frozenset({("request", _BEAT)})
+    wait_ms = LATE_LINES_MS_MAX
 
     def __init__(self) -> None:
         super().__init__()
         self._listed: dict[str, frozenset[TopicPartition]] = {}
         self._without_callback: set[str] = set()
-        self._waiting: Waiting[_GivenUp] = Waiting(LATE_LINES_MS_MAX)
-
-    def queues(self) -> tuple[Waiting[Any], ...]:
-        return (self._waiting,)
-
-    def due(self, at_ms: float) -> Iterator[Finding]:
-        for given_up in self._waiting.due(at_ms):
-            yield from self._judge(given_up)
 
     def look(self, obs: Observation) -> Iterable[Finding]:
         client = obs.client

@@ -7,11 +7,11 @@ legal while a partition is given up. A member of a mixed group that speaks the c
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
-from groupproof.harness.judging.checkers.checker import Waiting
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import SLACK_MS
+from groupproof.harness.judging.checkers.listening_checker import WaitingChecker
 from groupproof.harness.judging.checkers.shared.fetches import ClientFetch, FetchesStayWithOwners
 from groupproof.harness.judging.checkers.shared.ownership import RecordsComeToOwners
 from groupproof.harness.judging.checkers.steady import NO_ROWS, Steady
@@ -93,23 +93,13 @@ class FetchesAreOfAssigned(FetchesStayWithOwners):
         return False
 
 
-class CallbacksNameAssigned(TrackingChecker):
+class CallbacksNameAssigned(WaitingChecker[Observation], TrackingChecker):
     """The assigned-callback names only partitions that an answer assigned to the client (CGT-03). It is judged a little later, because the answer is
     recorded when its bytes have left.
     """
 
     listens: ClassVar[frozenset[tuple[str, str]]] = frozenset()
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._waiting: Waiting[Observation] = Waiting(SLACK_MS)
-
-    def queues(self) -> tuple[Waiting[Any], ...]:
-        return (self._waiting,)
-
-    def due(self, at_ms: float) -> Iterator[Finding]:
-        for event in self._waiting.due(at_ms):
-            yield from self._judge(event)
+    wait_ms = SLACK_MS
 
     def look(self, obs: Observation) -> Iterable[Finding]:
         is_report = obs.who in REPORTERS and obs.body.get("name") == "partitions_assigned"
@@ -123,7 +113,3 @@ class CallbacksNameAssigned(TrackingChecker):
         if foreign:
             sentence = "The application was told of a partition that no answer assigned."
             yield _ASSIGNED.failed(sentence, event, detail=str(foreign), proof=Proof.LIVENESS)
-
-    def end(self) -> Iterator[Finding]:
-        for event in self._waiting.rest():
-            yield from self._judge(event)

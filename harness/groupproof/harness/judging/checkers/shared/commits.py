@@ -12,7 +12,7 @@ from typing import Any
 from groupproof.harness.judging.checkers.checker import Newest, UnderWay, Waiting
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS, committed_offsets, error_of, fields_of
-from groupproof.harness.judging.checkers.listening_checker import ListeningChecker
+from groupproof.harness.judging.checkers.listening_checker import WaitingChecker
 from groupproof.harness.judging.checkers.steady import ALL_ROWS, NO_ROWS, Steady
 from groupproof.harness.judging.checkers.tracking.group_tracker import LATE_LINES_MS_MAX, TrackingChecker
 from groupproof.harness.judging.checkers.tracking.ownership_tracker import REPORTERS, REPORTING_MS
@@ -65,7 +65,7 @@ class _WantedCommits:
         return candidates
 
 
-class CommitOutcomesReported(ListeningChecker):
+class CommitOutcomesReported(WaitingChecker[tuple[Observation, _Candidates]]):
     """A commit that the application considers done was accepted by the coordinator (CLIENT-69).
 
     The report may be recorded before the answer, by as much as the kit is late. A report without offsets is about the offsets that the kit asked to
@@ -74,20 +74,14 @@ class CommitOutcomesReported(ListeningChecker):
     """
 
     listens = frozenset({("response", _COMMIT), *(("request", title) for title in _SPEAKS)})
+    wait_ms = REPORTING_MS
 
     def __init__(self) -> None:
+        super().__init__()
         self._asked: UnderWay[Observation] = UnderWay()
         self._accepted: dict[tuple[str, TopicPartition], Newest[int, int]] = {}
         self._speaks: set[str] = set()
         self._wanted: dict[str, _WantedCommits] = {}
-        self._waiting: Waiting[tuple[Observation, _Candidates]] = Waiting(REPORTING_MS)
-
-    def queues(self) -> tuple[Waiting[Any], ...]:
-        return (self._waiting,)
-
-    def due(self, at_ms: float) -> Iterator[Finding]:
-        for event, candidates in self._waiting.due(at_ms):
-            yield from self._judge(event, candidates)
 
     def look(self, obs: Observation) -> Iterable[Finding]:
         self._asked.closed(obs)
@@ -139,7 +133,8 @@ class CommitOutcomesReported(ListeningChecker):
                 for offset, seq in zip(offsets, seqs, strict=True):
                     self._accept(steady.client, ((*partition, offset),), seq)
 
-    def _judge(self, event: Observation, candidates: _Candidates) -> Iterator[Finding]:
+    def _judge(self, item: tuple[Observation, _Candidates]) -> Iterator[Finding]:
+        event, candidates = item
         client = event.client or ""
         is_true = not candidates or any(all(self._is_accepted(client, event, offset) for offset in offsets) for offsets in candidates)
         if client in self._speaks and not is_true:
@@ -153,10 +148,6 @@ class CommitOutcomesReported(ListeningChecker):
             return False
         asked = offsets_kept.get(offset)
         return asked < event.seq if asked is not None else offsets_kept.has_forgotten
-
-    def end(self) -> Iterator[Finding]:
-        for event, candidates in self._waiting.rest():
-            yield from self._judge(event, candidates)
 
 
 @dataclass(slots=True, eq=False)

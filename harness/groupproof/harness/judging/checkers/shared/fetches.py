@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
-from groupproof.harness.judging.checkers.checker import UnderWay, Waiting
+from groupproof.harness.judging.checkers.checker import UnderWay
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import IN_FLIGHT_MS
+from groupproof.harness.judging.checkers.listening_checker import WaitingChecker
 from groupproof.harness.judging.checkers.tracking.group_tracker import TrackingChecker
 from groupproof.harness.judging.checkers.tracking.membership import Assignment
 from groupproof.harness.judging.checkers.tracking.ownership_tracker import REPORTERS
@@ -75,27 +76,20 @@ class ClientFetch:
         return after_ms >= IN_FLIGHT_MS or (after_ms >= HAND_OVER_MS and self.answered_ms >= self.since_ms)
 
 
-class FetchesStayWithOwners(TrackingChecker):
+class FetchesStayWithOwners(WaitingChecker[ClientFetch], TrackingChecker):
     """No member goes on fetching what its generation gave to another (ASSIGN-09), or fetches what no answer ever gave it (CLIENT-63).
 
     A dialect with a requirement of its own for the second has a subclass with its claim.
     """
 
     listens = frozenset({("request", _FETCH), ("response", _FETCH), ("request", _OFFSET_FETCH)})
+    wait_ms = HAND_OVER_MS
     never_assigned: ClassVar[Claim] = Claim(requirement="CLIENT-63", expected="A client fetches only partitions that were assigned to it.")
 
     def __init__(self) -> None:
         super().__init__()
         self._clients: dict[str, _ClientFetches] = {}
         self._asked: UnderWay[Observation] = UnderWay()
-        self._waiting: Waiting[ClientFetch] = Waiting(HAND_OVER_MS)
-
-    def queues(self) -> tuple[Waiting[Any], ...]:
-        return (self._waiting,)
-
-    def due(self, at_ms: float) -> Iterator[Finding]:
-        for fetch in self._waiting.due(at_ms):
-            yield from self._judge(fetch)
 
     def look(self, obs: Observation) -> Iterable[Finding]:
         for gone in self._asked.closed(obs):
@@ -110,10 +104,6 @@ class FetchesStayWithOwners(TrackingChecker):
         elif obs.api == _FETCH and obs.kind == "response" and self._asked.answered(obs) is not None:
             own_fetches.answered_ms[obs.connection] = obs.at_ms
         return ()
-
-    def end(self) -> Iterator[Finding]:
-        for fetch in self._waiting.rest():
-            yield from self._judge(fetch)
 
     def _assignment(self, client: str | None) -> Assignment | None:
         member = self._group.members.get(client or "")

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Final
 from groupproof.harness.judging.checkers.checker import Waiting
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS
+from groupproof.harness.judging.checkers.listening_checker import WaitingChecker
 from groupproof.harness.judging.checkers.steady import ALL_ROWS, NO_ROWS, Steady
 from groupproof.harness.judging.checkers.tracking.group_tracker import LATE_LINES_MS_MAX, TrackingChecker
 from groupproof.harness.judging.checkers.tracking.membership import Assignment
@@ -131,7 +132,7 @@ def _read_in(obs: Observation) -> set[TopicPartition]:
     return partitions_reported(obs) if obs.who in REPORTERS and obs.body.get("name") == "records_consumed" else set()
 
 
-class RecordsComeToOwners(TrackingChecker):
+class RecordsComeToOwners(WaitingChecker[tuple[Observation, TopicPartition]], TrackingChecker):
     """An application gets records only of partitions that it owns (CLIENT-63). A poll during the callback may be reported just after it.
 
     Partitions without a callback are judged at the end, by the answers that assign: an application need not report its assignment.
@@ -139,21 +140,14 @@ class RecordsComeToOwners(TrackingChecker):
     """
 
     listens = frozenset({("request", _FETCH)})
+    wait_ms = REPORTING_MS
     claim: ClassVar[Claim] = Claim(requirement="CLIENT-63", expected="Records are delivered only of partitions that are assigned.")
     never_assigned: ClassVar[Claim] = claim
 
     def __init__(self) -> None:
         super().__init__()
         self._fetched: dict[str, set[TopicPartition]] = {}
-        self._waiting: Waiting[tuple[Observation, TopicPartition]] = Waiting(REPORTING_MS)
         self._early_records: dict[tuple[str, TopicPartition], list[Observation]] = {}
-
-    def queues(self) -> tuple[Waiting[Any], ...]:
-        return (self._waiting,)
-
-    def due(self, at_ms: float) -> Iterator[Finding]:
-        for records, partition in self._waiting.due(at_ms):
-            yield from self._judge(records, partition)
 
     def look(self, obs: Observation) -> Iterator[Finding]:
         revoked, _ = self._group.changes
@@ -174,7 +168,8 @@ class RecordsComeToOwners(TrackingChecker):
     def _is_owned(self, holding: Holding, records: Observation) -> bool:
         return holding.covers(records.at_ms, self._group.late_ms(holding.client))
 
-    def _judge(self, records: Observation, partition: TopicPartition) -> Iterator[Finding]:
+    def _judge(self, item: tuple[Observation, TopicPartition]) -> Iterator[Finding]:
+        records, partition = item
         client = records.client or ""
         mine = list(self._group.hands.of(client, partition))
         if not mine:
@@ -185,8 +180,7 @@ class RecordsComeToOwners(TrackingChecker):
             yield self._foreign(records, partition)
 
     def end(self) -> Iterator[Finding]:
-        for records, partition in self._waiting.rest():
-            yield from self._judge(records, partition)
+        yield from super().end()
         for (client, partition), early in self._early_records.items():
             if client in self._group.driven and self._group.was_never_assigned(client, partition):
                 # A shim event alone proves nothing; with a Fetch it does.
@@ -199,26 +193,19 @@ class RecordsComeToOwners(TrackingChecker):
         return self.claim.failed(sentence, records, detail=str(partition), proof=Proof.LIVENESS)
 
 
-class CallbacksTellAssignments(TrackingChecker):
+class CallbacksTellAssignments(WaitingChecker[Observation], TrackingChecker):
     """The callback of an assignment names only partitions that a SyncGroup response gave to the client (CLIENT-30).
 
     Its event may come after the next rebalance. So everything assigned until then counts too, unless the event names its generation.
     """
 
     listens = frozenset({("response", _SYNC), *(("request", title) for title in _GROUP_TITLES)})
+    wait_ms = SLACK_MS
 
     def __init__(self) -> None:
         super().__init__()
         self._speaks: set[str] = set()
-        self._waiting: Waiting[Observation] = Waiting(SLACK_MS)
         self._past: dict[str, list[Assignment]] = {}
-
-    def queues(self) -> tuple[Waiting[Any], ...]:
-        return (self._waiting,)
-
-    def due(self, at_ms: float) -> Iterator[Finding]:
-        for event in self._waiting.due(at_ms):
-            yield from self._judge(event)
 
     def look(self, obs: Observation) -> Iterable[Finding]:
         client = obs.client
@@ -260,7 +247,3 @@ class CallbacksTellAssignments(TrackingChecker):
             elsewhere = {partition for assignment in past for partition in assignment.partitions}
             sentence = other if foreign <= elsewhere else none
             yield claim.failed(sentence, event, detail=str(sorted(foreign)), proof=Proof.LIVENESS)
-
-    def end(self) -> Iterator[Finding]:
-        for event in self._waiting.rest():
-            yield from self._judge(event)
