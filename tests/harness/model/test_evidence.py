@@ -25,15 +25,15 @@ class Story(Written):
 def test_a_request_its_taking_up_and_its_answer_are_joined_by_connection_and_correlation() -> None:
     story = Story()
     story.frame("request", "Heartbeat", 1)
-    taken_up = story.frame("processed", "Heartbeat", 1)
+    processing = story.frame("processed", "Heartbeat", 1)
     answered = story.frame("response", "Heartbeat", 1, error=27)
     story.frame("request", "Heartbeat", 2)
 
     first, second = story.evidence.requests(Api.HEARTBEAT)
 
-    assert [obs and obs.seq for obs in (story.evidence.taken_up(first), story.evidence.answer(first))] == [taken_up, answered]
+    assert [obs and obs.seq for obs in (story.evidence.processing(first), story.evidence.answer(first))] == [processing, answered]
     assert story.evidence.answer(second) is None
-    assert story.evidence.taken_up(second) is None
+    assert story.evidence.processing(second) is None
 
 
 def test_an_answer_that_never_left_is_none() -> None:

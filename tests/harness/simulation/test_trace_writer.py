@@ -42,7 +42,7 @@ def test_every_request_is_in_the_trace_with_its_row_and_its_answer() -> None:
     requests = [obs for obs in trace if obs.kind == "request"]
 
     assert Counter(obs.api for obs in requests) == outcome.requests
-    assert all(evidence.answer(obs) is not None and evidence.taken_up(obs) is not None for obs in requests)
+    assert all(evidence.answer(obs) is not None and evidence.processing(obs) is not None for obs in requests)
     assert evidence.responses(Api.SYNC_GROUP, "m0")[0].partitions == (("t", 0), ("t", 1))
 
 

@@ -148,7 +148,7 @@ class Evidence:
         """Return the response that answered `request`, or None."""
         return self._answers.get(request.exchange_id)
 
-    def taken_up(self, request: Observation) -> Observation | None:
+    def processing(self, request: Observation) -> Observation | None:
         """Return the observation of the coordinator processing `request`, or None."""
         return self._processed.get(request.exchange_id)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from groupproof.harness.judging.checkers.fleet import Key
 from groupproof.harness.judging.checkers.live_group import GroupChecker
-from groupproof.harness.running.block_stretches import SEAT_ROWS_MIN, STRETCH_ROWS_MIN, BlockStretches, GroupRows
+from groupproof.harness.running.block_stretches import REQUESTER_ROWS_MIN, STRETCH_ROWS_MIN, BlockStretches, GroupRows
 from groupproof.harness.running.steady_exchanges import Exchanges, Places, SteadyExchanges
 from groupproof.harness.running.trace_reader import HEAD_ROWS, RunKey, TraceReader, is_whole, tells_whole
 from groupproof.protocol.trace import Observation
@@ -29,7 +29,7 @@ class OutOfOrder(Exception):
 class BlockReader(TraceReader):
     """Reads the blocks of one trace in their order; raise `OutOfOrder`."""
 
-    def __init__(self, cases: Collection[str], *, mins: tuple[int, int] = (STRETCH_ROWS_MIN, SEAT_ROWS_MIN), head_rows: int = HEAD_ROWS) -> None:
+    def __init__(self, cases: Collection[str], *, mins: tuple[int, int] = (STRETCH_ROWS_MIN, REQUESTER_ROWS_MIN), head_rows: int = HEAD_ROWS) -> None:
         super().__init__(cases, head_rows=head_rows)
         self._mins = mins
         self._newest = -1
@@ -89,9 +89,9 @@ class BlockReader(TraceReader):
     def _are_known(self, steady: SteadyExchanges) -> Places:
         """Return the exchanges whose group already has a row on their connection. Of the others the first is fed, so that the group gets one."""
         is_known = np.ones(len(steady.exchanges), np.bool_)
-        seats, first = np.unique(steady.exchanges.seat, return_index=True)
-        for seat, place in zip(seats.tolist(), first.tolist(), strict=True):
-            key, shape = steady.seats[seat]
+        requesters, first = np.unique(steady.exchanges.requester, return_index=True)
+        for requester, place in zip(requesters.tolist(), first.tolist(), strict=True):
+            key, shape = steady.requesters[requester]
             is_known[place] = self.fleet.knows(key, shape.connection)
         return np.flatnonzero(is_known)
 
@@ -108,7 +108,7 @@ class BlockReader(TraceReader):
 class GroupBlocks:
     """Reads the blocks of one group in the order of `seq`. Rows of links and nodes that touch the group are among them."""
 
-    def __init__(self, checker: GroupChecker, *, mins: tuple[int, int] = (STRETCH_ROWS_MIN, SEAT_ROWS_MIN)) -> None:
+    def __init__(self, checker: GroupChecker, *, mins: tuple[int, int] = (STRETCH_ROWS_MIN, REQUESTER_ROWS_MIN)) -> None:
         self._checker, self._mins, self._newest = checker, mins, -1
 
     def take(self, block: TraceBlock) -> None:
@@ -119,7 +119,7 @@ class GroupBlocks:
             steady = SteadyExchanges(block, stays_open(block), twins_in(block, self._newest))
             group = GroupRows(self._checker, list(rows_beside(block, steady.exchanges)))
             stretches = BlockStretches(block, steady, steady.exchanges, mins=self._mins)
-            stretches.deal({key: group for key, _ in steady.seats}, lambda _: self._checker)
+            stretches.deal({key: group for key, _ in steady.requesters}, lambda _: self._checker)
             stretches.feed(group)
         self._newest = int(block.seq[-1]) if len(block.seq) else self._newest
 

@@ -19,11 +19,11 @@ from groupproof.protocol.trace import Observation, Offsets
 from groupproof.protocol.trace_blocks import TraceBlock
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["SEAT_ROWS_MIN", "STRETCH_ROWS_MIN", "BlockStretches", "GroupRows", "StretchRows"]
+__all__ = ["REQUESTER_ROWS_MIN", "STRETCH_ROWS_MIN", "BlockStretches", "GroupRows", "StretchRows"]
 
 STRETCH_ROWS_MIN: Final = 48
-SEAT_ROWS_MIN: Final = 4
-"""The minimum rows of a stretch, and rows per seat in it. A shorter stretch is fed row by row: asking the checkers would cost as much."""
+REQUESTER_ROWS_MIN: Final = 4
+"""The minimum rows of a stretch, and rows per requester in it. A shorter stretch is fed row by row: asking the checkers would cost as much."""
 _PLACE_BITS: Final = 40
 """The bits of a place in a block. The number of the group stands above them."""
 
@@ -36,7 +36,7 @@ _PLACE: Final = itemgetter(0)
 
 @dataclass(slots=True, eq=False)
 class StretchRows:
-    """The exchanges of one group between two places. `under_way` has the APIs of exchanges that cross an end of the stretch, by seat."""
+    """The exchanges of one group between two places. `under_way` has the APIs of exchanges that cross an end of the stretch, by requester."""
 
     begin: int
     end: int
@@ -59,10 +59,10 @@ class BlockStretches:
     def __init__(self, block: TraceBlock, steady: SteadyExchanges, exchanges: Exchanges, *, mins: tuple[int, int]) -> None:
         self._block, self._steady, self._exchanges, self._mins = block, steady, exchanges, mins
         self._at_ms = block.at_ns / 1e6
-        keys = dict.fromkeys(key for key, _ in steady.seats)
+        keys = dict.fromkeys(key for key, _ in steady.requesters)
         self._keys = list(keys)
         numbers = {key: number for number, key in enumerate(keys)}
-        self._group_of_seat = np.array([numbers[key] for key, _ in steady.seats], np.int64)
+        self._group_of_requester = np.array([numbers[key] for key, _ in steady.requesters], np.int64)
         self._offsets = self._offsets_of(exchanges)
 
     def _offsets_of(self, exchanges: Exchanges) -> dict[int, Offsets]:
@@ -78,12 +78,14 @@ class BlockStretches:
         exchanges = self._exchanges
         if not len(exchanges):
             return
-        for seat in np.unique(exchanges.seat).tolist():
-            key = self._steady.seats[seat][0]
+        for requester in np.unique(exchanges.requester).tolist():
+            key = self._steady.requesters[requester][0]
             if key not in groups:
                 groups[key] = GroupRows(checker_of(key))
         ends, group_of_end, place_of_end = self._ends(groups)
-        first, last = (ends.searchsorted(self._ranked(rows, exchanges.seat), side="right") - 1 for rows in (exchanges.request, exchanges.response))
+        first, last = (
+            ends.searchsorted(self._ranked(rows, exchanges.requester), side="right") - 1 for rows in (exchanges.request, exchanges.response)
+        )
         within, beyond = np.flatnonzero(first == last), np.flatnonzero(first != last)
         order = within[np.argsort(first[within], kind="stable")]
         inside, stretch = exchanges.where(order), first[order]
@@ -105,16 +107,16 @@ class BlockStretches:
         place = np.concatenate([np.array(some, np.int64) for some in places])
         return (group << _PLACE_BITS) + place + 1, group, place
 
-    def _ranked(self, places: Places, seats: Places) -> Places:
-        return (self._group_of_seat[seats] << _PLACE_BITS) + places + 1
+    def _ranked(self, places: Places, requesters: Places) -> Places:
+        return (self._group_of_requester[requesters] << _PLACE_BITS) + places + 1
 
     def _are_long(self, inside: Exchanges, stretch: Places) -> Flags:
         """Return for each exchange whether its stretch is long enough to ask the checkers."""
         number = np.cumsum(np.append(False, np.diff(stretch) != 0)) if len(stretch) else stretch
-        is_seat_first = np.append(True, (np.diff(stretch) != 0) | (np.diff(inside.seat) != 0))[: len(stretch)]
+        is_requester_first = np.append(True, (np.diff(stretch) != 0) | (np.diff(inside.requester) != 0))[: len(stretch)]
         rows = np.bincount(number, weights=2 + (inside.processed >= 0))
-        seats = np.bincount(number, weights=is_seat_first)
-        return ((rows >= self._mins[0]) & (rows >= self._mins[1] * seats))[number]
+        requesters = np.bincount(number, weights=is_requester_first)
+        return ((rows >= self._mins[0]) & (rows >= self._mins[1] * requesters))[number]
 
     def _feed_also(self, groups: dict[Key, GroupRows], exchanges: Exchanges) -> None:
         """Add the rows of exchanges to the rows to feed, at their places."""
@@ -135,8 +137,8 @@ class BlockStretches:
         found: dict[int, dict[int, set[int]]] = {}
         some = exchanges.where(beyond)
         for ends in (first[beyond], last[beyond]):
-            for number, seat, api in zip(ends.tolist(), some.seat.tolist(), some.api.tolist(), strict=True):
-                found.setdefault(number, {}).setdefault(seat, set()).add(api)
+            for number, requester, api in zip(ends.tolist(), some.requester.tolist(), some.api.tolist(), strict=True):
+                found.setdefault(number, {}).setdefault(requester, set()).add(api)
         return found
 
     # Feeding
@@ -169,8 +171,8 @@ class BlockStretches:
             until = int(places[some]) if some < len(places) else stretch.end
             goes = exchanges.request < until
             within = sorted([*within, *self._rows_of(exchanges.where(goes))], key=_PLACE)
-            for seat, api in zip(exchanges.seat[goes].tolist(), exchanges.api[goes].tolist(), strict=True):
-                stretch.under_way.setdefault(seat, set()).add(api)
+            for requester, api in zip(exchanges.requester[goes].tolist(), exchanges.api[goes].tolist(), strict=True):
+                stretch.under_way.setdefault(requester, set()).add(api)
             rest = bisect_left(within, until, key=_PLACE)
             for _, obs in within[:rest]:
                 checker.feed(obs)
@@ -197,21 +199,21 @@ class BlockStretches:
         )
 
     def _members(self, exchanges: Exchanges, under_way: dict[int, set[int]], end_ms: float) -> Iterator[Steady]:
-        asked = {int(exchanges.seat[begin]): exchanges.where(slice(begin, end)) for begin, end in _runs(exchanges.seat)}
-        for seat in dict.fromkeys((*asked, *under_way)):
-            shape = self._steady.seats[seat][1]
-            requests = self._requests(asked[seat]) if seat in asked else {}
-            apis = frozenset(self._steady.apis[api] for api in under_way.get(seat, ()))
+        asked = {int(exchanges.requester[begin]): exchanges.where(slice(begin, end)) for begin, end in _runs(exchanges.requester)}
+        for requester in dict.fromkeys((*asked, *under_way)):
+            shape = self._steady.requesters[requester][1]
+            requests = self._requests(asked[requester]) if requester in asked else {}
+            apis = frozenset(self._steady.apis[api] for api in under_way.get(requester, ()))
             assert shape.connection is not None
             assert shape.generation is not None
             yield Steady(
                 client=shape.client or "", wire_client=shape.client or "", member=shape.member or "", connection=shape.connection,
                 generation=shape.generation, instance=shape.instance, node=shape.node, apis=apis | requests.keys(), end_ms=end_ms,
-                last_ms=float(self._at_ms[asked[seat].response[-1]]) if seat in asked else end_ms, asked=requests,
+                last_ms=float(self._at_ms[asked[requester].response[-1]]) if requester in asked else end_ms, asked=requests,
             )  # fmt: skip
 
     def _requests(self, exchanges: Exchanges) -> dict[str, SteadyRequests]:
-        """Return the exchanges of one seat by API."""
+        """Return the exchanges of one requester by API."""
         found: dict[str, SteadyRequests] = {}
         for number in np.unique(exchanges.api).tolist():
             some = exchanges.where(exchanges.api == number)

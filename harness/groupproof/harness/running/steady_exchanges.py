@@ -17,7 +17,7 @@ from groupproof.harness.judging.checkers.listening_checker import SPEAKERS
 from groupproof.harness.judging.checkers.tracking.reader_registry import epoch_apis, steady_apis
 from groupproof.protocol.trace_blocks import NO_CORRELATION, RowShape, TraceBlock
 
-__all__ = ["Exchanges", "Flags", "Places", "Seat", "SteadyExchanges"]
+__all__ = ["Exchanges", "Flags", "Places", "Requester", "SteadyExchanges"]
 
 _REQUEST, _PROCESSED, _RESPONSE = 1, 2, 3
 _ROLES: Final = {"request": _REQUEST, "processed": _PROCESSED, "response": _RESPONSE}
@@ -25,22 +25,22 @@ _NOTHING: Final = -1
 
 Places = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-Seat = tuple[Key, RowShape]
+Requester = tuple[Key, RowShape]
 """The requesting member: its group, and the fields that all its rows share."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Exchanges:
-    """Exchanges by seat, in their order: the places of their rows, their seats and their APIs."""
+    """Exchanges by requester, in their order: the places of their rows, their requesters and their APIs."""
 
     request: Places
     processed: Places
     response: Places
-    seat: Places
+    requester: Places
     api: Places
 
     def where(self, which: Any) -> Exchanges:
-        return Exchanges(self.request[which], self.processed[which], self.response[which], self.seat[which], self.api[which])
+        return Exchanges(self.request[which], self.processed[which], self.response[which], self.requester[which], self.api[which])
 
     def rows(self) -> Places:
         """Return the places of all rows, in order."""
@@ -51,26 +51,26 @@ class Exchanges:
 
 
 class SteadyExchanges:
-    """The steady exchanges of a block, with seats and APIs by number. `may` selects the shapes; rows in `barred` belong to no exchange."""
+    """The steady exchanges of a block, with requesters and APIs by number. `may` selects the shapes; rows in `barred` belong to no exchange."""
 
     def __init__(self, block: TraceBlock, may: Callable[[RowShape], bool], barred: Places) -> None:
         self._block = block
-        seats: dict[Seat, int] = {}
+        requesters: dict[Requester, int] = {}
         apis: dict[str, int] = {}
         members: dict[RowShape, int] = {}
-        self._role, self._seat, self._member, self._api = (np.full(len(block.shapes), _NOTHING, np.int64) for _ in range(4))
+        self._role, self._requester, self._member, self._api = (np.full(len(block.shapes), _NOTHING, np.int64) for _ in range(4))
         for place, shape in enumerate(block.shapes):
-            if (seat := _seat_of(shape)) is not None and may(shape):
+            if (requester := _requester_of(shape)) is not None and may(shape):
                 self._role[place] = _ROLES[shape.kind]
-                self._seat[place] = seats.setdefault(seat, len(seats))
-                self._member[place] = members.setdefault(seat[1]._replace(instance=None), len(members))
+                self._requester[place] = requesters.setdefault(requester, len(requesters))
+                self._member[place] = members.setdefault(requester[1]._replace(instance=None), len(members))
                 self._api[place] = apis.setdefault(shape.api or "", len(apis))
-        self.seats, self.apis = list(seats), list(apis)
+        self.requesters, self.apis = list(requesters), list(apis)
         self.exchanges = self._found(barred)
 
     def group_at(self, place: int) -> Key:
         """Return the group of a row that belongs to an exchange."""
-        return self.seats[int(self._seat[self._block.shape[place]])][0]
+        return self.requesters[int(self._requester[self._block.shape[place]])][0]
 
     def _found(self, barred: Places) -> Exchanges:
         block = self._block
@@ -110,28 +110,28 @@ class SteadyExchanges:
         is_triple = (length == 3) & (role[middle] == _PROCESSED)
         good = has_ends & ((length == 2) | is_triple)  # equal keys stay in the order of the rows
         processed = np.where(is_triple, rows[middle], _NOTHING)
-        seat = self._seat[self._block.shape[rows[first][good]]]
-        found = Exchanges(rows[first][good], processed[good], rows[last][good], seat, api[first][good])
-        return found.where(np.argsort(seat, kind="stable"))
+        requester = self._requester[self._block.shape[rows[first][good]]]
+        found = Exchanges(rows[first][good], processed[good], rows[last][good], requester, api[first][good])
+        return found.where(np.argsort(requester, kind="stable"))
 
 
-def _seat_of(shape: RowShape) -> Seat | None:
-    """Return the seat of a row's possible steady exchange; None if it cannot be part of one. A member epoch becomes the generation, as in commits."""
+def _requester_of(shape: RowShape) -> Requester | None:
+    """Return the requester of a row's possible steady exchange; None if it cannot be part of one. A member epoch becomes the generation, as in commits."""
     is_frame = shape.kind in _ROLES and shape.who not in SPEAKERS and shape.api in steady_apis() and not shape.error
     is_named = shape.client is not None and shape.connection is not None and bool(shape.member)
     if not is_frame or not is_named or shape.group is None:
         return None
-    seat = shape._replace(kind="", api=None, error=None)
+    requester = shape._replace(kind="", api=None, error=None)
     if shape.api in epoch_apis():
         is_member = shape.generation is None and (shape.member_epoch or 0) > 0
-        seat = seat._replace(generation=shape.member_epoch, member_epoch=None) if is_member else seat._replace(generation=None)
-    return None if seat.generation is None or seat.generation < 0 else ((shape.run, shape.case, shape.group), seat)
+        requester = requester._replace(generation=shape.member_epoch, member_epoch=None) if is_member else requester._replace(generation=None)
+    return None if requester.generation is None or requester.generation < 0 else ((shape.run, shape.case, shape.group), requester)
 
 
 def _one_after_another(found: Exchanges) -> Exchanges:
     """Leave out requests that a member sent before the answer to its previous one, and those previous requests too."""
     while len(found) > 1:
-        overlaps = (found.seat[1:] == found.seat[:-1]) & (found.request[1:] < found.response[:-1])
+        overlaps = (found.requester[1:] == found.requester[:-1]) & (found.request[1:] < found.response[:-1])
         if not overlaps.any():
             break
         found = found.where(~(np.append(overlaps, False) | np.append(False, overlaps)))

@@ -120,6 +120,18 @@ def test_an_id_is_that_of_a_joingroup_that_was_never_answered_rather_than_of_one
     assert choices.member_id("b", arrival(refused)).startswith(NEW_ID)
 
 
+@pytest.mark.requirement("CGD-01")
+def test_the_id_of_a_classic_member_is_read_where_a_consumer_group_lists_it() -> None:
+    unanswered, _, listed, text = contested(81)
+    answer = {"groups": [{"group_id": "g", "members": [{"member_id": text}]}]}
+    described = replace(unanswered, api=Api.CONSUMER_GROUP_DESCRIBE, answer=answer, answered_ms=2_000.0, number=102, seq=unanswered.seq + 1)
+    beat = replace(_beat(2_000.0), answer={"error_code": 0, "member_id": text}, number=103)
+    other = [exchange for exchange in listed if exchange.api is not Api.JOIN_GROUP]
+
+    assert RecordedChoices((unanswered, described, *other)).member_id("b", arrival(unanswered)) == text
+    assert RecordedChoices((unanswered, described, beat, *other)).member_id("b", arrival(unanswered)).startswith(NEW_ID)
+
+
 def test_a_leader_that_no_join_tells_is_who_had_the_syncs_answered() -> None:
     exchanges = recorded()
     choices = RecordedChoices(exchanges)

@@ -25,7 +25,7 @@ __all__ = ["EXAMPLES_MAX", "FindingCount", "GroupChecker", "GroupResult"]
 
 EXAMPLES_MAX: Final = 3
 """The number of findings of one kind that are kept. All are counted."""
-_UNHEARD: Final = "processed"
+_PROCESSED: Final = "processed"
 """The observation that a request was processed says nothing about its member. Only the invariants of the group need it."""
 _BEFORE_KEPT: Final = 100
 """The number of observations before a dialect's first request that its checkers get, the newest."""
@@ -124,7 +124,7 @@ class GroupChecker:
         for run in runs:
             for finding in run.invariants.step(obs):
                 found.append(_noted(self._broken, finding))  # most rows find nothing, and a comprehension costs a call
-        if obs.kind != _UNHEARD:
+        if obs.kind != _PROCESSED:
             named = self._naming.named(obs)
             self._departures.follow(named)
             if not self._earlier.is_judged(named):
@@ -244,9 +244,9 @@ class GroupChecker:
         )  # fmt: skip
 
 
-def _noted(sightings: dict[tuple[str, str, str], FindingCount], found: Finding) -> Finding:
+def _noted(counts: dict[tuple[str, str, str], FindingCount], found: Finding) -> Finding:
     """Count a finding. A row that goes to two dialects, such as a FindCoordinator before any membership, may be found twice and counts once."""
-    count = sightings.setdefault((found.verdict.value, found.requirement, found.observed), FindingCount())
+    count = counts.setdefault((found.verdict.value, found.requirement, found.observed), FindingCount())
     if found.seq is not None and found in count.examples:
         return found
     count.count += 1

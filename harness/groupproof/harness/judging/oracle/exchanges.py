@@ -283,8 +283,8 @@ class _Ends:
     def is_stray(self, group: str, request: Observation) -> bool:
         """Return whether the request was sent to another broker than the group's coordinator, as far as the trace contains the coordinator."""
         earlier = (obs for obs in reversed(self._nodes) if obs.seq < request.seq and obs.body.get("group") == group)
-        seat = next(earlier, None)
-        node = None if seat is None else seat.body.get("to", seat.body.get("node"))
+        located = next(earlier, None)
+        node = None if located is None else located.body.get("to", located.body.get("node"))
         return node is not None and request.node is not None and node != request.node
 
     def is_unread(self, request: Observation, answer: Observation | None) -> bool:

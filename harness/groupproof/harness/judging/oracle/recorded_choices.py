@@ -36,6 +36,10 @@ _WITHOUT_VOTE: Final = Deviation(
 )  # fmt: skip
 
 _GIVING: Final = (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED)
+_OWN_ID: Final = (Api.JOIN_GROUP, Api.CONSUMER_GROUP_HEARTBEAT)
+"""The requests whose answers contain the member's own id."""
+_ALL_IDS: Final = (Api.JOIN_GROUP, Api.DESCRIBE_GROUPS, Api.CONSUMER_GROUP_DESCRIBE)
+"""The requests whose answers list members. A classic member is in the list of a consumer group too, once its group was converted (KIP-848)."""
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
@@ -205,9 +209,9 @@ def _unclaimed(exchanges: Iterable[Exchange]) -> dict[str, Exchange]:
     claims: dict[str, Exchange] = {}
     for exchange in exchanges:
         answer = exchange.answer or {}
-        if exchange.api is Api.JOIN_GROUP and exchange.code in _GIVING:
+        if exchange.api in _OWN_ID and exchange.code in _GIVING:
             claimed.add(str(answer.get("member_id", "")))
-        if exchange.api in (Api.JOIN_GROUP, Api.DESCRIBE_GROUPS):
+        if exchange.api in _ALL_IDS:
             for member_id in (*_listed(answer), str(answer.get("leader", ""))):
                 claims.setdefault(member_id, exchange)
     return {key: look for key, look in claims.items() if key and key not in claimed}

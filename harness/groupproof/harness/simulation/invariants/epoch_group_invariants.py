@@ -33,7 +33,7 @@ _ENDS_WITH_THE_TARGET: Final = (4, 2)
 """Up to 4.1 an acknowledgement of an outdated assignment advances a member by one epoch, which may be that of the next target (CGI-09)."""
 
 
-class _Seat:
+class _KnownMember:
     """The partitions of one member id. `held` stay held until the member reports otherwise; `share` is the newest assignment."""
 
     __slots__ = ("epoch", "held", "share")
@@ -54,7 +54,7 @@ class EpochGroupInvariants(SimulatedInvariants):
         self.ownership = EpochOwners(self._present)
         self.machine: Coordinator
         self._ends_with_the_target = release >= _ENDS_WITH_THE_TARGET
-        self._seats: dict[str, _Seat] = {}
+        self._known: dict[str, _KnownMember] = {}
         self._refused_leaves: set[str] = set()
         self._epoch = 0
         self._target_epoch = -1
@@ -84,8 +84,8 @@ class EpochGroupInvariants(SimulatedInvariants):
         """Return where to record a heartbeat that repeats known state. An answer without news then changes nothing."""
         if type(request) is not ConsumerGroupHeartbeatRequest or self._is_moved or request.member_id in self._refused_leaves:
             return None
-        seat = self._seats.get(request.member_id)
-        return None if seat is None or seat.epoch != request.member_epoch else self._heard_ms
+        member = self._known.get(request.member_id)
+        return None if member is None or member.epoch != request.member_epoch else self._heard_ms
 
     def repeats(self, request: Any, answer: Any) -> None:
         self._beaten(request, answer)
@@ -131,41 +131,41 @@ class EpochGroupInvariants(SimulatedInvariants):
             self._leaves(asked.member_id, asked.member_epoch)
             return
         member_id = answer.member_id or asked.member_id
-        seat = self._seats.get(member_id)
-        if seat is None:
-            seat = self._seats[member_id] = _Seat()
-        if answer.member_epoch == seat.epoch == asked.member_epoch and answer.assignment is None and asked.topic_partitions is None:
+        member = self._known.get(member_id)
+        if member is None:
+            member = self._known[member_id] = _KnownMember()
+        if answer.member_epoch == member.epoch == asked.member_epoch and answer.assignment is None and asked.topic_partitions is None:
             return  # the usual case: neither side carried anything
         if asked.member_epoch == 0:
-            seat.epoch, seat.held, seat.share = 0, set(), set()
-        if answer.member_epoch < seat.epoch:
-            raise InvariantBroken("CGI-03", f"GcSideMemberEpochIsMonotonic: {asked.member_id} goes from epoch {seat.epoch} to {answer.member_epoch}")
-        self._is_moved |= answer.member_epoch != seat.epoch or answer.assignment is not None
-        seat.epoch = answer.member_epoch
+            member.epoch, member.held, member.share = 0, set(), set()
+        if answer.member_epoch < member.epoch:
+            raise InvariantBroken("CGI-03", f"GcSideMemberEpochIsMonotonic: {member_id} goes from epoch {member.epoch} to {answer.member_epoch}")
+        self._is_moved |= answer.member_epoch != member.epoch or answer.assignment is not None
+        member.epoch = answer.member_epoch
         if answer.assignment is not None:
-            self._hand_over(member_id, seat, _listed(answer.assignment.topic_partitions))
+            self._hand_over(member_id, member, _listed(answer.assignment.topic_partitions))
         if asked.topic_partitions is not None:  # a partition that is neither reported nor assigned is free (CGI-10)
-            seat.held &= _listed(asked.topic_partitions) | seat.share
+            member.held &= _listed(asked.topic_partitions) | member.share
 
     def _leaves(self, member_id: str, epoch: int) -> None:
         self._is_moved = True
         if epoch == LEFT:
-            self._seats.pop(member_id, None)
-        elif epoch == AWAY and member_id in self._seats:
-            self._seats[member_id].held = set(self._seats[member_id].share)
+            self._known.pop(member_id, None)
+        elif epoch == AWAY and member_id in self._known:
+            self._known[member_id].held = set(self._known[member_id].share)
 
-    def _hand_over(self, member_id: str, seat: _Seat, share: set[TopicIdPartition]) -> None:
+    def _hand_over(self, member_id: str, member: _KnownMember, share: set[TopicIdPartition]) -> None:
         """Check that assigned partitions were released: a partition is held until a report lacks it, or its member is removed."""
-        gained = share - seat.held
+        gained = share - member.held
         if gained:
-            seats = self._seats
-            for other in seats.keys() - set(self.machine.member_ids(GROUP)) - {member_id}:
-                del seats[other]
-            if not all(map(gained.isdisjoint, map(_HELD, seats.values()))):  # its own partitions are excluded
-                other, both = next((other, both) for other, place in seats.items() if (both := place.held & gained))
+            known = self._known
+            for other in known.keys() - set(self.machine.member_ids(GROUP)) - {member_id}:
+                del known[other]
+            if not all(map(gained.isdisjoint, map(_HELD, known.values()))):  # its own partitions are excluded
+                other, both = next((other, both) for other, place in known.items() if (both := place.held & gained))
                 raise InvariantBroken("CGI-10", f"{member_id} is given {_partitions_text(both)}, which {other} has not released")
-        seat.share = share
-        seat.held |= share
+        member.share = share
+        member.held |= share
 
     # The group
 

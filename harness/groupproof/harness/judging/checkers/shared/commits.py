@@ -244,7 +244,7 @@ class CommitsAreOwn(TrackingChecker):
         (KIP-429). The partition was in the assignment before: a member that joined in a generation and got none in it (its SyncGroup was refused with
         27) still has the one from before.
         """
-        if self._group.hands.hands_over_unheard(client):
+        if self._group.hands.hands_over_unreported(client):
             before = self._group.assigned[client].before(request)
             return before is not None and partition in before.partitions
         late_ms = self._group.late_ms(client)

@@ -128,7 +128,7 @@ class OwnershipTracker:
         self._going.setdefault(client, {}).update((item.partition, item) for item in released)
         return released
 
-    def hands_over_unheard(self, client: str) -> bool:
+    def hands_over_unreported(self, client: str) -> bool:
         """Return whether the client keeps partitions through a rebalance and its callbacks are not reported, as behind a tap."""
         return client in self._cooperative and client not in self.reports
 
