@@ -61,8 +61,8 @@ def _views(run: Run) -> Any:
         (process._sent, view and {column.name: getattr(view, column.name) for column in fields(view) if column.name not in ("bare", "empty")})
         for process in run.targets.processes.values() for view in (process.invariants,)
     ]  # fmt: skip
-    known = {member_id: (member.epoch, member.held, member.share) for member_id, member in run.invariants._known.items()}
-    return views, known, run.invariants._refused_leaves, run.invariants._is_moved
+    members = {member_id: (member.epoch, member.held, member.share) for member_id, member in run.invariants._members.items()}
+    return views, members, run.invariants._refused_leaves, run.invariants._is_moved
 
 
 def _asked(seed: int, **options: Any) -> Simulation:
@@ -153,8 +153,8 @@ CONSUMER_DISTURBANCES: dict[str, Disturbance] = {
     "an old request is unanswered": lambda run, connection: _process(run, connection)._sent.update({0: (None, -100_000)}),
     "the answers are other objects": lambda run, _: _forget_answers(run),
     "the invariants wait for a look": lambda run, _: setattr(run.invariants, "_is_moved", True),
-    "the invariants have no member for it": _of_the_group(lambda run, member_id: run.invariants._known.pop(member_id)),
-    "the invariants know another epoch of its member": _of_the_group(lambda run, member_id: setattr(run.invariants._known[member_id], "epoch", 1)),
+    "the invariants have no member for it": _of_the_group(lambda run, member_id: run.invariants._members.pop(member_id)),
+    "the invariants know another epoch of its member": _of_the_group(lambda run, member_id: setattr(run.invariants._members[member_id], "epoch", 1)),
     "the invariants know of a refused leave": _of_the_group(lambda run, member_id: run.invariants._refused_leaves.add(member_id)),
     "it closes": _of_the_member(is_closing=True),
     "the invariants know a later epoch of it": _of_the_member(epoch=99),

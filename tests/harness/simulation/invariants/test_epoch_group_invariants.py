@@ -140,7 +140,7 @@ def test_a_static_member_that_has_left_for_now_keeps_its_share_and_takes_part_no
     members[0].epoch = AWAY
 
     assert members[0].member_id not in run.invariants._present()
-    assert run.invariants._seats[members[0].member_id].held == {("id", 0), ("id", 1)}
+    assert run.invariants._members[members[0].member_id].held == {("id", 0), ("id", 1)}
 
 
 def test_an_answer_to_nothing_breaks_an_invariant() -> None:

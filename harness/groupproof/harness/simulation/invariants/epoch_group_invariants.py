@@ -33,7 +33,7 @@ _ENDS_WITH_THE_TARGET: Final = (4, 2)
 """Up to 4.1 an acknowledgement of an outdated assignment advances a member by one epoch, which may be that of the next target (CGI-09)."""
 
 
-class _KnownMember:
+class _MemberPartitions:
     """The partitions of one member id. `held` stay held until the member reports otherwise; `share` is the newest assignment."""
 
     __slots__ = ("epoch", "held", "share")
@@ -54,7 +54,7 @@ class EpochGroupInvariants(SimulatedInvariants):
         self.ownership = EpochOwners(self._present)
         self.machine: Coordinator
         self._ends_with_the_target = release >= _ENDS_WITH_THE_TARGET
-        self._known: dict[str, _KnownMember] = {}
+        self._members: dict[str, _MemberPartitions] = {}
         self._refused_leaves: set[str] = set()
         self._epoch = 0
         self._target_epoch = -1
@@ -81,10 +81,10 @@ class EpochGroupInvariants(SimulatedInvariants):
             self._is_moved = True
 
     def hearing(self, request: Any) -> dict[str, int] | None:
-        """Return where to record a heartbeat that repeats known state. An answer without news then changes nothing."""
+        """Return where to record a heartbeat that repeats what is known. An answer without news then changes nothing."""
         if type(request) is not ConsumerGroupHeartbeatRequest or self._is_moved or request.member_id in self._refused_leaves:
             return None
-        member = self._known.get(request.member_id)
+        member = self._members.get(request.member_id)
         return None if member is None or member.epoch != request.member_epoch else self._heard_ms
 
     def repeats(self, request: Any, answer: Any) -> None:
@@ -131,9 +131,9 @@ class EpochGroupInvariants(SimulatedInvariants):
             self._leaves(asked.member_id, asked.member_epoch)
             return
         member_id = answer.member_id or asked.member_id
-        member = self._known.get(member_id)
+        member = self._members.get(member_id)
         if member is None:
-            member = self._known[member_id] = _KnownMember()
+            member = self._members[member_id] = _MemberPartitions()
         if answer.member_epoch == member.epoch == asked.member_epoch and answer.assignment is None and asked.topic_partitions is None:
             return  # the usual case: neither side carried anything
         if asked.member_epoch == 0:
@@ -150,19 +150,19 @@ class EpochGroupInvariants(SimulatedInvariants):
     def _leaves(self, member_id: str, epoch: int) -> None:
         self._is_moved = True
         if epoch == LEFT:
-            self._known.pop(member_id, None)
-        elif epoch == AWAY and member_id in self._known:
-            self._known[member_id].held = set(self._known[member_id].share)
+            self._members.pop(member_id, None)
+        elif epoch == AWAY and member_id in self._members:
+            self._members[member_id].held = set(self._members[member_id].share)
 
-    def _hand_over(self, member_id: str, member: _KnownMember, share: set[TopicIdPartition]) -> None:
+    def _hand_over(self, member_id: str, member: _MemberPartitions, share: set[TopicIdPartition]) -> None:
         """Check that assigned partitions were released: a partition is held until a report lacks it, or its member is removed."""
         gained = share - member.held
         if gained:
-            known = self._known
-            for other in known.keys() - set(self.machine.member_ids(GROUP)) - {member_id}:
-                del known[other]
-            if not all(map(gained.isdisjoint, map(_HELD, known.values()))):  # its own partitions are excluded
-                other, both = next((other, both) for other, place in known.items() if (both := place.held & gained))
+            members = self._members
+            for other in members.keys() - set(self.machine.member_ids(GROUP)) - {member_id}:
+                del members[other]
+            if not all(map(gained.isdisjoint, map(_HELD, members.values()))):  # its own partitions are excluded
+                other, both = next((other, both) for other, place in members.items() if (both := place.held & gained))
                 raise InvariantBroken("CGI-10", f"{member_id} is given {_partitions_text(both)}, which {other} has not released")
         member.share = share
         member.held |= share
