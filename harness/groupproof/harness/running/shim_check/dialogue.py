@@ -227,6 +227,16 @@ class MemberDialogue:
                 await trio.sleep(_LOOK_S)
         return False
 
+    async def refusal(self, peer: str, code: ErrorCode, *, since: int, within_s: float = EVENT_S) -> Observation | None:
+        """Wait until another member's JoinGroup is refused with `code`; None as soon as this member joins again, or if neither happens in time."""
+        with trio.move_on_after(within_s):
+            while not self.requests(Api.JOIN_GROUP, since):
+                refusals = (obs for obs in self._recorder.trace[since + 1 :] if obs.client == peer and obs.kind == "response" and obs.api == Api.JOIN_GROUP.title)
+                if refusal := next((obs for obs in refusals if obs.error == code.name), None):
+                    return refusal
+                await trio.sleep(_LOOK_S)
+        return None
+
     def excerpt(self, since: int) -> list[str]:
         """Return the last frames of the client after `since`, a line each."""
         frames = [obs for obs in self._of_client(since) if obs.kind in ("request", "response") and obs.api not in _DULL]
