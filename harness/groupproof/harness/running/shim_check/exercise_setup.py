@@ -94,7 +94,9 @@ async def joins(setup: ExerciseSetup, dialogue: MemberDialogue, other: Handle, *
     if refusal is None:
         return True
     names = {protocol["name"] for join in dialogue.requests(Api.JOIN_GROUP, dialogue.began) for protocol in join.body.get("protocols") or ()}
-    setup.theirs(f"the reference member cannot join its group, because it has none of the client's assignors ({', '.join(sorted(names))}): no rebalance was tried")
+    setup.theirs(
+        f"the reference member cannot join its group, because it has none of the client's assignors ({', '.join(sorted(names))}): no rebalance was tried"
+    )
     return False
 
 

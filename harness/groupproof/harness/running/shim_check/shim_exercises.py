@@ -13,6 +13,7 @@ import trio
 from groupproof.harness.running.shim_check.dialogue import EVENT_S, SUBSCRIBE_S, MemberDialogue
 from groupproof.harness.running.shim_check.exercise_setup import (
     END_S,
+    PEER,
     RECORDS,
     TOPICS,
     ExerciseSetup,
