@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import trio
-from groupproof_shim import upper_snake
+from groupproof_shim import name_of_code, upper_snake
 from tests.clients.shims.driver import Shim, running, subscribe_fields
 
 from groupproof.clients.registry.toolchains.toolchain import SHIMS
@@ -181,3 +181,7 @@ def test_a_client_without_asyncio_does_not_import_it() -> None:
     program = "import sys, groupproof_shim; print('asyncio' in sys.modules, groupproof_shim.AsyncMember.__name__)"
     process = subprocess.run([sys.executable, "-c", program], env={**os.environ, **ENV}, capture_output=True, text=True, check=True)
     assert process.stdout == "False AsyncMember\n"
+
+
+def test_a_code_without_a_name_is_named_by_its_number() -> None:
+    assert [name_of_code(27), name_of_code(999)] == ["REBALANCE_IN_PROGRESS", "CODE_999"]

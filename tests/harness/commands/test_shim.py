@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ def test_each_problem_is_a_line_and_the_exit_code_4(groupproof: Call) -> None:
     [
         ([], 3, "behind --"),
         (["kafka-pyton"], 3, "did you mean kafka-python"),
+        (["--profile", "kafka-9", *odd("cannot run here")], 3, "no profile is called 'kafka-9'"),
         (list(odd("cannot run here")), 4, "needs Windows"),
         (["--", "/no/such/program"], 4, "can't start /no/such/program"),
     ],
@@ -33,6 +35,13 @@ def test_what_cannot_be_checked_is_one_line(arguments: list[str], code: int, mes
 
     assert called.code == code
     assert message in called.complaint
+
+
+def test_an_old_profile_is_played_by_the_coordinator(groupproof: Call, tmp_path: Path) -> None:
+    groupproof("shim", "check", "--profile", "kafka-1.1", "--output", tmp_path, *odd("forgets callback_done"))
+
+    frames = [json.loads(line) for line in (tmp_path / "trace.ndjson").read_text("utf-8").splitlines()]
+    assert {frame["version"] for frame in frames if frame.get("api") == "JoinGroup" and frame["kind"] == "request"} == {2}
 
 
 def test_a_library_is_a_folder_that_is_printed(groupproof: Call) -> None:

@@ -43,6 +43,14 @@ def test_one_fetch_may_have_been_made_before_the_records_reached_the_application
     assert reading(("fetch", 0), ("records", 19), ("fetch", 0), ("fetch", 20)) == []
 
 
+def test_a_fetch_before_the_report_of_the_assignment_counts_too() -> None:
+    # kafka-node fetches at once, reports the assignment then, and sends one Fetch more from the old offset when another broker answers first.
+    assert reading(("join", 0), ("fetch", 0), ("assigned", 0), ("records", 19), ("fetch", 0)) == []
+    assert reading(("join", 0), ("fetch", 20), ("assigned", 0), ("records", 19), ("fetch", 0), ("fetch", 0)) == [
+        "records of t-0 were told up to offset 19, yet m0 never asked for one beyond 0"
+    ]
+
+
 def test_a_member_that_joins_again_may_start_at_an_older_offset() -> None:
     assert reading(("fetch", 0), ("records", 19), ("join", 0), ("fetch", 10)) == []
 

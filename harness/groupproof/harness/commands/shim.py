@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from groupproof.harness.commands.base.command_tree import Group
-from groupproof.harness.commands.base.options import ProgramCommand, program_of
+from groupproof.harness.commands.base.options import NEWEST_PROFILE, ProgramCommand, program_of
 
 __all__ = ["check", "group", "library"]
 
@@ -28,8 +28,13 @@ group = Group(
     metavar="DIR",
     help="The folder for the trace: the commands, the answers and the frames.",
 )
+@click.option(
+    "--profile",
+    metavar="P",
+    help=f"The broker release that the reference coordinator plays; an old client needs an old one.  [default: {NEWEST_PROFILE}, or the newest that the client speaks to]",
+)
 @click.pass_context
-def check(ctx: click.Context, /, subject: str | None, output: Path | None) -> int:
+def check(ctx: click.Context, /, subject: str | None, output: Path | None, profile: str | None) -> int:
     """Put the shim behind -- (or that of a registered SUBJECT) through every command, and name each problem in a line.
 
     Exits with 0 when there is none, and with 4 otherwise. What the shim's client does on the wire is for `certify client` to judge.
@@ -38,11 +43,13 @@ def check(ctx: click.Context, /, subject: str | None, output: Path | None) -> in
     if (subject is None) == (not program):
         raise click.UsageError("write the shim's command line behind -- (shim check -- python shim.py)", ctx)
     from groupproof.harness.running.shim_check.shim_check import ShimCheck
-    from groupproof.harness.subjects.client_registry import shim_of
+    from groupproof.harness.subjects.client_registry import check_profile_name, default_profile, shim_of
     from groupproof.harness.subjects.shims.shim_process import Program
 
+    if profile is not None:
+        check_profile_name(profile)
     started = Program(argv=program) if subject is None else shim_of(subject, lambda line: click.echo(line, err=True))
-    checked = ShimCheck(started, say=click.echo)
+    checked = ShimCheck(started, say=click.echo, profile=profile or default_profile(subject))
     problems = checked.run()
     if output is not None:
         click.echo(f"trace: {checked.write_trace(output)}")

@@ -25,11 +25,12 @@ _FETCHES_MIN: Final = 2
 
 @dataclass(slots=True)
 class _Position:
-    """One partition: the newest reported record, the largest offset asked for (at all, before the report, since it), and the number of requests
-    since it.
+    """One partition: the newest reported record, the largest offset asked for (before the assignment was reported, at all, before the report,
+    since it), and the number of requests since it.
     """
 
     reported: int = -1
+    asked_unassigned: int = -1
     asked: int = -1
     asked_before: int = -1
     asked_since: int = -1
@@ -45,15 +46,18 @@ def refuted_records(trace: Trace) -> Iterator[str]:
     """Yield a sentence for each client and partition whose reported records contradict the client's own Fetch requests.
 
     A rejoin starts afresh, after what was refuted before is reported: a member may then start at an older committed offset. So does an assignment,
-    because the shim may report earlier records after the JoinGroup.
+    because the shim may report earlier records after the JoinGroup. But the client may have fetched before its assignment is reported (kafka-node).
     """
     positions: dict[tuple[str, str, int], _Position] = {}
     for obs in trace:
         if obs.client is None:
             continue
-        if (obs.kind == "request" and obs.api == _JOIN) or (obs.who == "shim" and obs.body.get("name") == "partitions_assigned"):
+        is_assigned = obs.who == "shim" and obs.body.get("name") == "partitions_assigned"
+        if is_assigned or (obs.kind == "request" and obs.api == _JOIN):
             before = {key: positions.pop(key) for key in list(positions) if key[0] == obs.client}
             yield from _sentences(before)
+            if is_assigned:
+                positions |= {key: _Position(asked_unassigned=position.asked) for key, position in before.items()}
         elif obs.kind == "request" and obs.api == _FETCH:
             _follow_fetch(positions, obs, obs.client)
         elif obs.who == "shim" and obs.body.get("name") == "records_consumed":
@@ -81,5 +85,5 @@ def _follow_records(positions: dict[tuple[str, str, int], _Position], event: Obs
     for partition in event.body.get("partitions") or ():
         position = positions.setdefault((client, partition["topic"], partition["partition"]), _Position())
         if partition.get("maxOffset", -1) > position.reported:
-            position.reported, position.asked_before = partition["maxOffset"], position.asked
+            position.reported, position.asked_before = partition["maxOffset"], max(position.asked, position.asked_unassigned)
             position.asked_since, position.fetches_since = -1, 0

@@ -10,7 +10,9 @@ from groupproof.harness.judging.case_checkers.discovery import (
     looks_up_one_at_a_time,
     rediscovers,
     spaces_lookups,
+    unless_asked_elsewhere,
 )
+from groupproof.harness.judging.case_checkers.reactions import retries
 from groupproof.harness.model.evidence import NotReached
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.vocabulary import Api
@@ -160,3 +162,31 @@ def test_a_lookup_names_the_clients_group(group: str, expected: Verdict) -> None
 def test_nothing_is_said_of_lookups_that_never_came(judge: object) -> None:
     with pytest.raises(NotReached):
         verdict(judge, Story().end())  # type: ignore[arg-type] # parametrised by object for a short list
+
+
+@pytest.mark.parametrize(
+    ("connection", "error", "at_once", "expected"),
+    [
+        (2, 0, True, Verdict.OK),
+        (1, 0, True, Verdict.FAILED),
+        (2, 15, True, Verdict.FAILED),
+        (2, 0, False, Verdict.FAILED),
+        (2, None, True, Verdict.FAILED),
+    ],
+)
+def test_a_client_that_asked_another_broker_at_once_and_got_its_answer_need_not_ask_again(
+    connection: int, error: int | None, at_once: bool, expected: Verdict
+) -> None:
+    story = Story()
+    other = story.request(Api.FIND_COORDINATOR, connection=connection)
+    if not at_once:
+        story.answer(other, error=0)
+    hit = story.request(Api.FIND_COORDINATOR, connection=1)
+    story.fault("broken", "armed")
+    story.see("fault", fault="broken", detail="triggered", body={"stage": "triggered"}, connection=1, correlation=hit.correlation)
+    if at_once and error is not None:
+        story.answer(other, error=error)
+    story.fault("broken", "delivered")
+
+    judge = unless_asked_elsewhere(retries("m0", Api.FIND_COORDINATOR, after="broken", requirement="CLIENT-06"), "m0")
+    assert verdict(judge, story.end(9_000)) is expected

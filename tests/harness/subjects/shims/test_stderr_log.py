@@ -52,3 +52,40 @@ def test_the_last_words_leave_out_blank_lines() -> None:
 
     assert log.last() == ("first", "second")
     assert log.last(1) == ("second",)
+
+
+GO = [
+    "panic: non-positive interval for NewTicker", "", "goroutine 27 [running]:", "time.NewTicker(0x0)", "\t/usr/local/go/src/time/tick.go:38 +0xbd",
+    "github.com/bsm/sarama-cluster.(*Consumer).cmLoop(0xc0001, 0xc0002)", "\t/root/go/pkg/mod/github.com/bsm/sarama-cluster/consumer.go:452 +0x48",
+    "created by github.com/bsm/sarama-cluster.(*loopTomb).Go in goroutine 20", "\t/root/go/pkg/mod/github.com/bsm/sarama-cluster/util.go:69 +0x76",
+]  # fmt: skip
+NODE = [
+    "TypeError: callback is not a function",
+    "    at /shim/node_modules/kafka-node/lib/kafkaClient.js:787:12",
+    "    at Socket.emit (node:events:524:28)",
+    "",
+    "Node.js v20.20.2",
+]
+PYTHON = ["Traceback (most recent call last):", '  File "shim.py", line 3, in open', "    self.client = Client()", "ValueError: no such thing"]
+
+
+def test_the_last_words_are_those_before_the_stack() -> None:
+    for text, words in (
+        (GO, "panic: non-positive interval for NewTicker"),
+        (NODE, "TypeError: callback is not a function"),
+        (PYTHON, "ValueError: no such thing"),
+    ):
+        log = StderrLog()
+        for line in ["m0 joins", *text]:
+            log.add(line)
+
+        assert log.last(1) == (words,)
+
+
+def test_a_stack_alone_is_better_than_nothing() -> None:
+    log = StderrLog()
+    assert log.last() == ()
+
+    log.add(NODE[1])
+
+    assert log.last() == (NODE[1],)

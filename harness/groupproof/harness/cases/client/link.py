@@ -8,6 +8,7 @@ from typing import Any
 from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, case
 from groupproof.harness.cases.client.fetch import COMMITTED, after_commits
 from groupproof.harness.judging.case_checkers.commit_reactions import commit_is_reported, commit_succeeds
+from groupproof.harness.judging.case_checkers.discovery import unless_asked_elsewhere
 from groupproof.harness.judging.case_checkers.fields import joins_once, starts_at
 from groupproof.harness.judging.case_checkers.leave_group import closes, leaves, sends_none
 from groupproof.harness.judging.case_checkers.reactions import comes_back, keeps_membership, recovers, rejoins, retries
@@ -76,7 +77,7 @@ _CUT: tuple[Case, ...] = (
         "A client whose lookup's answer is lost asks again and joins.",
         ("CLIENT-06", "CLIENT-05"),
         _coming(_lost(Api.FIND_COORDINATOR)),
-        retries("m0", Api.FIND_COORDINATOR, after=_FAULT, requirement="CLIENT-06"),
+        unless_asked_elsewhere(retries("m0", Api.FIND_COORDINATOR, after=_FAULT, requirement="CLIENT-06"), "m0"),
         recovers("m0", after=_FAULT, requirement="CLIENT-05"),
     ),
     case(
@@ -138,7 +139,7 @@ _RESET: tuple[Case, ...] = (
         "A client whose connection is reset at its lookup asks again and joins.",
         ("CLIENT-06", "CLIENT-05"),
         _coming(_reset(Api.FIND_COORDINATOR)),
-        retries("m0", Api.FIND_COORDINATOR, after=_FAULT, requirement="CLIENT-06"),
+        unless_asked_elsewhere(retries("m0", Api.FIND_COORDINATOR, after=_FAULT, requirement="CLIENT-06"), "m0"),
         recovers("m0", after=_FAULT, requirement="CLIENT-05"),
     ),
     case(

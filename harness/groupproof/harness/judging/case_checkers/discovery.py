@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 
-from groupproof.harness.judging.case_checkers.findings import end, overdue, timed_checker
+from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, overdue, timed_checker
 from groupproof.harness.judging.case_checkers.trace_queries import moment, report_due
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, waited
-from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS
+from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS, error_of
 from groupproof.harness.judging.lag import lost_ms
 from groupproof.harness.model.case import checker
 from groupproof.harness.model.client_timeouts import REACT_MS
@@ -17,7 +18,15 @@ from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["finds_by_its_group", "goes_to_another", "looks_up_once", "looks_up_one_at_a_time", "rediscovers", "spaces_lookups"]
+__all__ = [
+    "finds_by_its_group",
+    "goes_to_another",
+    "looks_up_once",
+    "looks_up_one_at_a_time",
+    "rediscovers",
+    "spaces_lookups",
+    "unless_asked_elsewhere",
+]
 
 
 AT_ONCE_MS = 3.0
@@ -140,6 +149,35 @@ def spaces_lookups(ev: Evidence, client: str, *, after: str, requirement: str = 
 def _answer_before(ev: Evidence, client: str, find: Observation) -> Observation | None:
     answers = ev.responses(Api.FIND_COORDINATOR, client, before=find.seq)
     return answers[-1] if answers and answers[-1].error else None
+
+
+def unless_asked_elsewhere(asked: TimedJudge, client: str, *, requirement: str = "CLIENT-06") -> TimedJudge:
+    """Run `asked`, unless another lookup, in flight together with the one that a fault hit, gave the client its coordinator.
+
+    no-kafka asks all of its bootstrap brokers at once, and takes the first answer (`Promise.any` in `_findGroupCoordinator`).
+    """
+    claim = Claim(requirement=requirement, expected="The client gets its coordinator.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        elsewhere = None if asked.after is None else _answered_elsewhere(ev, client, asked.after)
+        if elsewhere is None:
+            yield from asked(ev)
+        else:
+            yield claim.ok("It had asked more than one broker at once, and another answered.", elsewhere)
+
+    return replace(asked, judge=judge)
+
+
+def _answered_elsewhere(ev: Evidence, client: str, fault: str) -> Observation | None:
+    """Return the successful answer to a lookup on another connection that was sent before the fault acted, and answered after the lookup that it hit."""
+    trigger = next(iter(ev.receipts(fault, "triggered")), None)
+    finds = ev.requests(Api.FIND_COORDINATOR, client)
+    hit = next((find for find in finds if trigger is not None and find.exchange_id == trigger.exchange_id), None)
+    if hit is None:
+        return None
+    others = [find for find in finds if find.connection != hit.connection and find.seq < moment(ev, fault).seq]
+    answers = (answer for find in others if (answer := ev.answer(find)) is not None)
+    return next((answer for answer in answers if answer.seq > hit.seq and error_of(answer) == 0), None)
 
 
 @checker

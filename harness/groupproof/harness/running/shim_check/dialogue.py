@@ -17,7 +17,7 @@ from groupproof.harness.subjects.shims.shim_process import Program, ShimProcess
 from groupproof.harness.subjects.shims.stderr_log import StderrLog
 from groupproof.harness.subjects.shims.strict_lines import StrictLines
 from groupproof.protocol.trace import Observation, Recorder, Trace
-from groupproof.protocol.vocabulary import Api, error_named
+from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
 
 __all__ = ["ANSWER_S", "EVENT_S", "SUBSCRIBE_S", "CheckedShim", "MemberDialogue", "Stop", "WatchedMember", "WatchedShim", "ending_text"]
 
@@ -226,6 +226,20 @@ class MemberDialogue:
                     return True
                 await trio.sleep(_LOOK_S)
         return False
+
+    async def refusal(self, peer: str, code: ErrorCode, *, since: int, within_s: float = EVENT_S) -> Observation | None:
+        """Wait until another member's JoinGroup is refused with `code`; None as soon as this member joins again, or if neither happens in time."""
+        with trio.move_on_after(within_s):
+            while not self.requests(Api.JOIN_GROUP, since):
+                refusals = (
+                    obs
+                    for obs in self._recorder.trace[since + 1 :]
+                    if obs.client == peer and obs.kind == "response" and obs.api == Api.JOIN_GROUP.title
+                )
+                if refusal := next((obs for obs in refusals if obs.error == code), None):
+                    return refusal
+                await trio.sleep(_LOOK_S)
+        return None
 
     def excerpt(self, since: int) -> list[str]:
         """Return the last frames of the client after `since`, a line each."""

@@ -15,14 +15,16 @@ from groupproof.harness.subjects.shims.contract_lines import Answer
 from groupproof.harness.subjects.shims.conversation import Ending
 from groupproof.harness.subjects.subject import Handle
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import Api, ErrorCode
 
 if TYPE_CHECKING:
     from groupproof.coordinator.broker.reference_cluster import Cluster
 
-__all__ = ["END_S", "RECORDS", "TOPICS", "ExerciseSetup", "SilentListener", "awaited_assignment", "callbacks", "joins"]
+__all__ = ["END_S", "PEER", "RECORDS", "TOPICS", "ExerciseSetup", "SilentListener", "awaited_assignment", "callbacks", "joins"]
 
 END_S: Final = 10.0
+PEER: Final = "a0"
+"""The reference member that joins the client's group."""
 RECORDS: Final = 20
 TOPICS: Final = {"t": 4, "u": 1}
 
@@ -58,7 +60,8 @@ class ExerciseSetup:
             self.refuted.setdefault(word, otherwise)
 
     def claims(self, dialogue: MemberDialogue) -> None:
-        for claim in broken_claims(dialogue.trace):
+        """Report each claim of the shim that the wire refutes. The frames of the reference member claim nothing."""
+        for claim in broken_claims([obs for obs in dialogue.trace if obs.client != PEER]):
             self.problem(f"a claim does not hold: {claim}")
 
 
@@ -83,8 +86,18 @@ async def awaited_assignment(setup: ExerciseSetup, dialogue: MemberDialogue, sin
     raise Stop
 
 
-async def joins(setup: ExerciseSetup, dialogue: MemberDialogue, other: Handle, **settings: Any) -> None:
-    await other.ask("subscribe", {**subscription_of(Member(name="a0"), setup.bootstrap), "group": dialogue.group, **settings})
+async def joins(setup: ExerciseSetup, dialogue: MemberDialogue, other: Handle, **settings: Any) -> bool:
+    """Let the reference member join, and return whether the group took it. A client with assignors of its own keeps every other client out."""
+    since = dialogue.now
+    await other.ask("subscribe", {**subscription_of(Member(name=PEER), setup.bootstrap), "group": dialogue.group, **settings})
+    refusal = await dialogue.refusal(PEER, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, since=since)
+    if refusal is None:
+        return True
+    names = {protocol["name"] for join in dialogue.requests(Api.JOIN_GROUP, dialogue.began) for protocol in join.body.get("protocols") or ()}
+    setup.theirs(
+        f"the reference member cannot join its group, because it has none of the client's assignors ({', '.join(sorted(names))}): no rebalance was tried"
+    )
+    return False
 
 
 def callbacks(dialogue: MemberDialogue, since: int) -> list[Observation]:

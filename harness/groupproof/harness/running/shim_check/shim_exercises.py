@@ -13,6 +13,7 @@ import trio
 from groupproof.harness.running.shim_check.dialogue import EVENT_S, SUBSCRIBE_S, MemberDialogue
 from groupproof.harness.running.shim_check.exercise_setup import (
     END_S,
+    PEER,
     RECORDS,
     TOPICS,
     ExerciseSetup,
@@ -43,7 +44,7 @@ _PREFERENCES: Final = ["roundrobin", "range"]
 def _reference_peer(setup: ExerciseSetup, *, seed: int) -> AbstractAsyncContextManager[Handle]:
     from groupproof.harness.subjects.client_registry import reference_subject  # imported here: it loads every client, and a check needs only this one
 
-    return reference_subject(is_virtual=setup.is_virtual).member("a0", SilentListener(), setup.network, alone=True, seed=seed)
+    return reference_subject(is_virtual=setup.is_virtual).member(PEER, SilentListener(), setup.network, alone=True, seed=seed)
 
 
 async def commands(setup: ExerciseSetup, dialogue: MemberDialogue) -> None:
@@ -149,7 +150,8 @@ async def _rebalances(setup: ExerciseSetup, dialogue: MemberDialogue) -> None:
     """Let the reference member join the group and leave it: the shim must report the callbacks."""
     since = dialogue.now
     async with _reference_peer(setup, seed=1) as other:
-        await joins(setup, dialogue, other)
+        if not await joins(setup, dialogue, other):
+            return
         answers = await awaited_assignment(setup, dialogue, since, "another member's joining")
         gone = [obs for obs in callbacks(dialogue, since) if obs.seq <= answers.seq and obs.body["name"] != "partitions_assigned"]
         setup.expect(_UNREVOKED, holds=bool(gone), word="partitions_revoked")
@@ -267,7 +269,8 @@ async def settings(setup: ExerciseSetup, dialogue: MemberDialogue) -> None:
 async def _revokes_slowly(setup: ExerciseSetup, dialogue: MemberDialogue) -> None:
     since = dialogue.now
     async with _reference_peer(setup, seed=2) as other:
-        await joins(setup, dialogue, other)
+        if not await joins(setup, dialogue, other):
+            return
         revoked = await dialogue.event("partitions_revoked", since=since)
         if revoked is None:
             await awaited_assignment(setup, dialogue, since, "another member's joining")

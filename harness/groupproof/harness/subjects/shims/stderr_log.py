@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import Final
 
 __all__ = ["StderrLog"]
+
+_LAST_MAX: Final = 200
+"""The lines in which the last words are looked for: the stack of a crash stands behind them in Go, Node and Java."""
+
+_FRAME: Final = re.compile(r"\s+at |\t/.*:\d+|goroutine \d+ \[|Node\.js v\d")
+_GO_FRAME: Final = re.compile(r"\t/.*:\d+")  # the line before it names the function
 
 HEAD_CHARS_MAX = 64 << 10
 TAIL_CHARS_MAX = 192 << 10
@@ -47,5 +57,10 @@ class StderrLog:
         return [*head, f"[groupproof] {gone} lines dropped here", *self._tail]
 
     def last(self, lines_max: int = 8) -> tuple[str, ...]:
-        """Return the last nonempty lines."""
-        return tuple(line for line in self.since(max(0, self.count - 4 * lines_max)) if line.strip())[-lines_max:]
+        """Return the last nonempty lines. The frames of a stack are left out, unless there is nothing else: the error stands before them."""
+        lines = [line for line in self.since(max(0, self.count - _LAST_MAX)) if line.strip()]
+        return tuple((_without_frames(lines) or lines)[-lines_max:])
+
+
+def _without_frames(lines: Sequence[str]) -> list[str]:
+    return [line for line, after in zip_longest(lines, lines[1:], fillvalue="") if not _FRAME.match(line) and not _GO_FRAME.match(after)]

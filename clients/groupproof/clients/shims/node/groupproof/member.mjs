@@ -30,6 +30,7 @@ export class Member {
   #positions = new Map()
   #handlerDelayMs = 0
   #hasSubscribed = false
+  #isOver = false // no handler reports any more
   #capabilities
   #onRevoked = {}
 
@@ -105,7 +106,7 @@ export class Member {
   /** The application's handler: `ranges` are [{topic, partition, minOffset, maxOffset, count}]. It is held while paused, and as slow as it was asked to be. */
   async records(ranges) {
     while (this.gate.isShut) await this.gate.pass() // looked at again after each wait: nothing may be written once the pause is answered
-    if (this.isClosed) return
+    if (this.#isOver) return
     for (const { topic, partition, maxOffset } of ranges) this.#positions.set(key(topic, partition), maxOffset + 1)
     this.emit('records_consumed', { count: ranges.reduce((sum, { count }) => sum + count, 0), partitions: inOrder(ranges) })
     if (this.#handlerDelayMs > 0) await this.wait(this.#handlerDelayMs)
@@ -244,10 +245,12 @@ export class Member {
   async close() {
     if (this.isClosed) return
     this.isClosed = true
+    this.#isOver = this.gate.isShut // a paused application's handlers end without a report; another's still work, and their records may be committed at the close
     try {
       await this.drained()
       if (this.#hasSubscribed) await this.stop()
     } finally {
+      this.#isOver = true
       this.emit('shutdown_complete')
     }
   }

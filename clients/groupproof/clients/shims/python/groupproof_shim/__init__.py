@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from groupproof_shim.lines import Lines, Partition, Ranges, ranges_of
 from groupproof_shim.member import PollingMember, PushMember
-from groupproof_shim.problems import ERROR_NAMES, CommandFailed, Problem, Unimplemented, is_of_a_closed_socket, problem_of, upper_snake
+from groupproof_shim.problems import ERROR_NAMES, CommandFailed, Problem, Unimplemented, is_of_a_closed_socket, name_of_code, problem_of, upper_snake
 from groupproof_shim.process import cannot_run_here, serve
 from groupproof_shim.settings import Subscribe
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ERROR_NAMES", "AsyncMember", "CommandFailed", "Lines", "Partition", "PollingMember", "Problem", "PushMember", "Ranges", "Subscribe", "Unimplemented",
-    "cannot_run_here", "is_of_a_closed_socket", "problem_of", "ranges_of", "serve", "upper_snake",
+    "cannot_run_here", "is_of_a_closed_socket", "name_of_code", "problem_of", "ranges_of", "serve", "upper_snake",
 ]  # fmt: skip
 
 

@@ -35,6 +35,7 @@ class AsyncMember(MemberBase, ABC):
         self._inbox: asyncio.Queue[Command] = asyncio.Queue()
         self._inbox_lock = threading.Lock()
         self._opened = self._closed = self._done = False
+        self._is_over = False  # no handler reports any more
         self._polling = asyncio.Event()
         self._reading = asyncio.Event()  # set while handlers may continue
         self._idle = asyncio.Event()
@@ -109,7 +110,7 @@ class AsyncMember(MemberBase, ABC):
         """Report records as the application's handler. It blocks while the application is paused, then takes `handler_delay_s`."""
         while not self._reading.is_set():  # checked again after each wait: nothing may be reported after the answer to the pause
             await self._reading.wait()
-        if ranges and not self._closed:
+        if ranges and not self._is_over:
             self.emit_records(ranges)
             await asyncio.sleep(self.handler_delay_s)
 
@@ -239,13 +240,17 @@ class AsyncMember(MemberBase, ABC):
         self._check_leave(command)
         await self._leave_off_polling()
         self._closed = True
-        self._reading.set()  # the client may wait for its handlers before it ends: blocked ones continue without a report
+        # The client may wait for its handlers before it ends. Those of a paused application continue without a report; another application still
+        # processes what comes, and the client may commit that when it closes (afkak).
+        self._is_over = not self._reading.is_set()
+        self._reading.set()
         try:
             if self._opened:
                 await self.close()
         finally:
             if self._poller is not None:
                 self._poller.cancel()
+            self._is_over = True
             self.emit("shutdown_complete")
         return {}
 

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["ERROR_NAMES", "FATAL_TO_A_MEMBER", "CommandFailed", "Problem", "Unimplemented", "is_of_a_closed_socket", "problem_of", "upper_snake"]
+__all__ = [
+    "ERROR_NAMES",
+    "FATAL_TO_A_MEMBER",
+    "CommandFailed",
+    "Problem",
+    "Unimplemented",
+    "is_of_a_closed_socket",
+    "name_of_code",
+    "problem_of",
+    "upper_snake",
+]
 
 Problem = tuple[str, str, bool]
 """An error in the application's view: Kafka's name, a message, and whether the client cannot continue."""
@@ -40,6 +50,11 @@ class CommandFailed(Exception):
 
 class Unimplemented(Exception):
     """The client has no such feature. The answer says why."""
+
+
+def name_of_code(code: int) -> str:
+    """Return Kafka's name of an error code; `CODE_999` for one without a name."""
+    return ERROR_NAMES.get(code, f"CODE_{code}")
 
 
 def upper_snake(name: str) -> str:

@@ -313,8 +313,9 @@ func TestAReleaseIsWhatTheProgramWasBuiltWith(t *testing.T) {
 		{Path: "a", Version: "v1.2.3"},
 		{Path: "b", Version: "v1.0.0", Replace: &debug.Module{Path: "c", Version: "v2.0.0"}},
 		{Path: "d", Version: "v0.4.51", Replace: &debug.Module{Path: "/tmp/d", Version: "(devel)"}},
+		{Path: "f", Version: "v2.1.15+incompatible"},
 	}
-	for module, release := range map[string]string{"a": "1.2.3", "b": "2.0.0", "d": "0.4.51+patched", "e": "unknown"} {
+	for module, release := range map[string]string{"a": "1.2.3", "f": "2.1.15", "b": "2.0.0", "d": "0.4.51+patched", "e": "unknown"} {
 		if got := releaseIn(modules, module); got != release {
 			t.Error(module, "is", got)
 		}

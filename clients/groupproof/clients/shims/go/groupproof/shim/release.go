@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// builtRelease returns the release of a module that this program was built with; "+patched" says that its sources were put in place of it.
+// builtRelease returns the release of a module that this program was built with; "+patched" says that its sources were put in place of it. Go's
+// "+incompatible", of a module older than modules, is no part of a release.
 func builtRelease(module string) string {
 	info, known := debug.ReadBuildInfo()
 	if !known {
@@ -19,7 +20,7 @@ func releaseIn(modules []*debug.Module, module string) string {
 		if each.Path != module {
 			continue
 		}
-		release := strings.TrimPrefix(each.Version, "v")
+		release := strings.TrimSuffix(strings.TrimPrefix(each.Version, "v"), "+incompatible")
 		if each.Replace == nil {
 			return release
 		}

@@ -255,6 +255,14 @@ test('close ends once, lets a held handler go, and a forced leave is no feature'
   assert.deepEqual(member.names.slice(-3), ['stopped', 'shutdown_complete', 'answer'])
 })
 
+test('what a client hands over while it closes is told, as it may commit that, and nothing after its end', async () => {
+  const member = await subscribed()
+  member.stop = () => member.records(RECORDS)
+  await member.ask('close')
+  await member.records(RECORDS)
+  assert.deepEqual(member.names.slice(-3), ['records_consumed', 'shutdown_complete', 'answer'])
+})
+
 test('of wrapped errors the innermost that stands for a code counts', () => {
   const inner = Object.assign(new Error('inner'), { type: 'NOT_COORDINATOR' })
   assert.equal(problemOf(Object.assign(new Error('outer'), { type: 'REQUEST_TIMED_OUT', cause: inner })).error, 'NOT_COORDINATOR')
