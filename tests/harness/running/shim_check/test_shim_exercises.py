@@ -83,7 +83,7 @@ class OfConsumerGroups(Plain):
 
     def lines_of(self, body: dict[str, Any]) -> list[str | dict[str, Any]]:
         if body.get("name") == "hello":
-            return [{**body, "capabilities": [each for each in body["capabilities"] if each not in ("classic", "cooperative")]}]
+            return [{**body, "capabilities": [capability for capability in body["capabilities"] if capability not in ("classic", "cooperative")]}]
         return [] if body.get("name") == self.swallowed else [body]
 
 
@@ -92,10 +92,10 @@ class WithoutRevocations(OfConsumerGroups):
 
 
 def test_a_shim_of_the_consumer_protocol_alone_is_checked_in_a_consumer_group() -> None:
-    said: list[str] = []
+    lines: list[str] = []
 
-    assert ShimCheck(run_faulty(ShimFault(name="none", make=OfConsumerGroups, problem="")), say=said.append).run() == []
-    assert {"tried: a slow join", "tried: rebalances and their callbacks", "tried: unsubscribe", "tried: on-revoked"} <= set(said)
+    assert ShimCheck(run_faulty(ShimFault(name="none", make=OfConsumerGroups, problem="")), say=lines.append).run() == []
+    assert {"tried: a slow join", "tried: rebalances and their callbacks", "tried: unsubscribe", "tried: on-revoked"} <= set(lines)
 
 
 def test_a_revocation_that_the_wire_shows_and_the_shim_does_not_report_is_its_problem() -> None:
