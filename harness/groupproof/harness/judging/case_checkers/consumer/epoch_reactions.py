@@ -199,10 +199,10 @@ def _reads_on(ev: Evidence, client: str, after: str) -> Observation | None:
             owned |= partitions_of(obs)
         elif obs.who == "shim" and obs.body.get("name") in _LOSES:
             owned -= partitions_of(obs)
-    given = _given_anew(ev, client, after)
+    assignments = _given_anew(ev, client, after)
 
     def lost(obs: Observation) -> set[TopicPartition]:
-        return owned.difference(*(partitions for seq, partitions in given if seq < obs.seq))
+        return owned.difference(*(partitions for seq, partitions in assignments if seq < obs.seq))
 
     fetches = (
         obs for obs in ev.requests(Api.FETCH, client, after, ev.closing) if {(topic, number) for topic, number, _ in obs.offsets or ()} & lost(obs)
