@@ -313,6 +313,21 @@ def test_a_cooperative_application_need_not_get_its_partitions_again(protocol: s
     assert verdict(takes_up_its_work("m0", after="error"), story.end(9_000)) is expected
 
 
+@pytest.mark.parametrize(
+    ("declares", "gets", "expected"),
+    [(["classic"], [0], Verdict.OK), (["classic"], [0, 1], Verdict.FAILED), (["classic", "on-revoked"], [0], Verdict.FAILED)],
+)
+def test_an_application_that_asks_what_it_owns_learns_of_changes_alone(declares: list[str], gets: list[int], expected: Verdict) -> None:
+    story = struck()
+    story.kit("hello", "m0", capabilities=declares)
+    story.partitions("assigned", ("t", 0))
+    story.at(500).join(member=ID, generation=2, protocol="range")
+    story.sync(generation=2, gets=[("t", number) for number in gets])
+    story.at(800).beat(generation=2)
+
+    assert verdict(takes_up_its_work("m0", after="error"), story.end(9_000)) is expected
+
+
 def test_nothing_is_said_of_an_assignment_that_never_came() -> None:
     with pytest.raises(NotReached, match="assigned nothing"):
         verdict(takes_up_its_work("m0", after="error"), struck().end(9_000))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fnmatch import fnmatch
+from typing import Any
 
 import pytest
 from tests.harness.running import virtual
@@ -20,6 +21,7 @@ from groupproof.harness.model.plan import Command, Plan
 from groupproof.harness.model.verdicts import ADVERSE, Verdict
 from groupproof.harness.running.error_search import trouble_in
 from groupproof.harness.running.plans.client_stage import Stage
+from groupproof.harness.running.shim_check.shim_check import ShimCheck
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.harness.subjects.subject import ReferenceSubject
 from groupproof.protocol.trace import Trace
@@ -72,6 +74,34 @@ def test_there_are_enough_of_them_and_without_one_there_is_no_problem() -> None:
     assert len(FAULTS) >= FAULTS_MIN
     assert len({fault.name for fault in FAULTS}) == len(FAULTS)
     assert checked(ShimFault(name="none", make=Plain, problem="")) == []
+
+
+class OfConsumerGroups(Plain):
+    """Declares the consumer protocol alone (KIP-848), and swallows what `swallowed` names."""
+
+    swallowed = ""
+
+    def lines_of(self, body: dict[str, Any]) -> list[str | dict[str, Any]]:
+        if body.get("name") == "hello":
+            return [{**body, "capabilities": [capability for capability in body["capabilities"] if capability not in ("classic", "cooperative")]}]
+        return [] if body.get("name") == self.swallowed else [body]
+
+
+class WithoutRevocations(OfConsumerGroups):
+    swallowed = "partitions_revoked"
+
+
+def test_a_shim_of_the_consumer_protocol_alone_is_checked_in_a_consumer_group() -> None:
+    lines: list[str] = []
+
+    assert ShimCheck(run_faulty(ShimFault(name="none", make=OfConsumerGroups, problem="")), say=lines.append).run() == []
+    assert {"tried: a slow join", "tried: rebalances and their callbacks", "tried: unsubscribe", "tried: on-revoked"} <= set(lines)
+
+
+def test_a_revocation_that_the_wire_shows_and_the_shim_does_not_report_is_its_problem() -> None:
+    problem = "no partitions_revoked came although another member was given partitions of this one"
+
+    assert problem in checked(ShimFault(name="unrevoked", make=WithoutRevocations, problem=problem))
 
 
 @each_fault

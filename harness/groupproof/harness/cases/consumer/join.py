@@ -12,6 +12,7 @@ from groupproof.harness.judging.case_checkers.consumer.epoch_join import (
     carries_instance,
     have_ids_of_their_own,
     is_one_member,
+    joins_again,
     joins_in_full,
     names_assignor,
     names_rebalance_timeout,
@@ -20,7 +21,7 @@ from groupproof.harness.judging.case_checkers.consumer.epoch_join import (
 from groupproof.harness.judging.case_checkers.consumer.epoch_reactions import joins_anew, shows_or_tries, spaces_its_tries
 from groupproof.harness.judging.case_checkers.consumer.epoch_rhythm import never_two_in_flight, stays_alive
 from groupproof.harness.judging.case_checkers.reactions import request_came
-from groupproof.harness.model.case import Case
+from groupproof.harness.model.case import Case, Judge
 from groupproof.harness.model.plan import Plan, Step
 from groupproof.harness.model.plan_builders import answers, cuts, delivered, grow, heal, holds, mark, passing, start, strikes
 from groupproof.harness.model.verdicts import Verdict
@@ -188,7 +189,7 @@ _ERRORS: tuple[Case, ...] = (
 _PATIENCE_MS = 2_000
 
 
-def _unheard(name: str, title: str, fault: Step, **settings: Any) -> Case:
+def _unheard(name: str, title: str, fault: Step, *judges: Judge, **settings: Any) -> Case:
     """Return a case in which the answer to the first join is late or lost."""
     return case(
         f"join/{name}",
@@ -201,16 +202,21 @@ def _unheard(name: str, title: str, fault: Step, **settings: Any) -> Case:
         is_one_member("m0"),
         joins_in_full("m0"),
         acknowledges("m0", within_ms=9_000, at_once_ms=6_000),
+        *judges,
     )
 
 
+_AGAIN = joins_again("m0", after="lost")
+
 _LOST: tuple[Case, ...] = (
-    _unheard("cut-request", "A member whose join never arrives joins again.", cuts("lost", BEAT, direction="request")),
-    _unheard("cut-answer", "A member whose connection ends before it hears that it has joined joins again, as the member that it is.", cuts("lost", BEAT)),
+    _unheard("cut-request", "A member whose join never arrives joins again.", cuts("lost", BEAT, direction="request"), _AGAIN),
+    _unheard(
+        "cut-answer", "A member whose connection ends before it hears that it has joined joins again, as the member that it is.", cuts("lost", BEAT), _AGAIN,
+    ),
     _unheard("late-answer", "A member that is let in two seconds late takes up what it was assigned.", holds("lost", BEAT, ms=2_000)),
     _unheard(
         "lost-answer", "A member whose join is never answered joins again after the request timeout, as the member that it is.",
-        strikes("lost", BEAT, Drop(), direction="response"), request_timeout_ms=_PATIENCE_MS,
+        strikes("lost", BEAT, Drop(), direction="response"), _AGAIN, request_timeout_ms=_PATIENCE_MS,
     ),
 )  # fmt: skip
 

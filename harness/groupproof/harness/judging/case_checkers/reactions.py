@@ -227,9 +227,12 @@ def _signs_of_assignment(ev: Evidence, client: str, answer: Observation) -> tupl
 
 
 def _owned_throughout(ev: Evidence, client: str, sync: Observation) -> set[TopicPartition]:
-    """Return what a member keeps through a rebalance, by its callbacks. An eager one keeps nothing."""
-    mine = newest(ev, client, before=sync.seq)
-    return owned_at(ev, client, sync) if mine is not None and mine.protocol in COOPERATIVE else set()
+    """Return what a member keeps through a rebalance, by its callbacks. An eager one keeps nothing.
+
+    Without a callback (no `on-revoked`) its application learns of changes only: it asks what it owns (kacrab)."""
+    mine, declared = newest(ev, client, before=sync.seq), ev.capabilities(client)
+    is_kept = (mine is not None and mine.protocol in COOPERATIVE) or (declared and "on-revoked" not in declared)
+    return owned_at(ev, client, sync) if is_kept else set()
 
 
 @timed_checker

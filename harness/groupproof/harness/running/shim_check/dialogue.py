@@ -10,6 +10,7 @@ import trio
 
 from groupproof.harness.model.plan import Member
 from groupproof.harness.running.plans.member_control import Actor, subscription_of
+from groupproof.harness.running.shim_check.member_frames import frames_of
 from groupproof.harness.subjects.shims.contract_lines import Answer
 from groupproof.harness.subjects.shims.conversation import Conversation, ShimGone
 from groupproof.harness.subjects.shims.shim_memory import Connect, InProcessShim, RunShim
@@ -33,6 +34,7 @@ _LOOK_S: Final = 0.05
 _DULL: Final = frozenset({Api.FETCH.title, Api.METADATA.title, Api.API_VERSIONS.title, Api.LIST_OFFSETS.title})
 
 Tell = Callable[[str], None]
+Wanted = Callable[[Observation], bool]
 
 
 class Stop(Exception):
@@ -123,6 +125,7 @@ class MemberDialogue:
         self._member = Member(name=name)
         self._actor = Actor(self._member, recorder)
         hello = shim.conversation.hello
+        self.frames = frames_of(() if hello is None else hello.capabilities)
         if hello is not None:
             self._actor.note("hello", capabilities=sorted(hello.capabilities))
         shim.conversation.attach(name, self._actor)
@@ -170,7 +173,7 @@ class MemberDialogue:
 
     def subscription(self, bootstrap: str, **settings: Any) -> dict[str, Any]:
         """Return the fields of `subscribe`."""
-        return {**subscription_of(self._member, bootstrap), "group": self.group, **settings}
+        return {**subscription_of(self._member, bootstrap), "group": self.group, **self.frames.fields, **settings}
 
     async def subscribe(self, bootstrap: str, **settings: Any) -> None:
         answer = await self.ask_well("subscribe", within_s=SUBSCRIBE_S, **self.subscription(bootstrap, **settings))
@@ -207,22 +210,22 @@ class MemberDialogue:
         if ending is not None and (ending.broken is not None or not self.shim.conversation.is_leaving):
             self.stop(ending_text(ShimGone(ending), when))
 
-    def requests(self, api: Api, since: int) -> list[Observation]:
+    def requests(self, wanted: Api | Wanted, since: int) -> list[Observation]:
         """Return the client's requests after `since`."""
-        return [obs for obs in self._of_client(since) if obs.kind == "request" and obs.api == api.title]
+        return [obs for obs in self._of_client(since) if obs.kind == "request" and _is_wanted(obs, wanted)]
 
-    def responses(self, api: Api, since: int) -> list[Observation]:
+    def responses(self, wanted: Api | Wanted, since: int) -> list[Observation]:
         """Return the responses to the client after `since`."""
-        return [obs for obs in self._of_client(since) if obs.kind == "response" and obs.api == api.title]
+        return [obs for obs in self._of_client(since) if obs.kind == "response" and _is_wanted(obs, wanted)]
 
     def _of_client(self, since: int) -> list[Observation]:
         return [obs for obs in self._recorder.trace[since + 1 :] if obs.client == self._member.name]
 
-    async def settles(self, api: Api, *, since: int, within_s: float = EVENT_S) -> bool:
+    async def settles(self, wanted: Api | Wanted, *, since: int, within_s: float = EVENT_S) -> bool:
         """Wait for a request of the client after `since`; return whether it came."""
         with trio.move_on_after(within_s):
             while True:
-                if self.requests(api, since):
+                if self.requests(wanted, since):
                     return True
                 await trio.sleep(_LOOK_S)
         return False
@@ -275,6 +278,10 @@ class MemberDialogue:
     def _words(self) -> str:
         words = self.shim.stderr.last(2)
         return "its last words: " + " | ".join(words) if words else "it said nothing on stderr"
+
+
+def _is_wanted(obs: Observation, wanted: Api | Wanted) -> bool:
+    return obs.api == wanted.title if isinstance(wanted, Api) else wanted(obs)
 
 
 def _frame(obs: Observation) -> str:

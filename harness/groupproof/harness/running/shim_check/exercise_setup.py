@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from groupproof.harness.judging.shim_claims import broken_claims
 from groupproof.harness.model.plan import Member
@@ -20,12 +20,16 @@ from groupproof.protocol.vocabulary import Api, ErrorCode
 if TYPE_CHECKING:
     from groupproof.coordinator.broker.reference_cluster import Cluster
 
-__all__ = ["END_S", "PEER", "RECORDS", "TOPICS", "ExerciseSetup", "SilentListener", "awaited_assignment", "callbacks", "joins"]
+__all__ = [
+    "END_S", "PEER", "RECORDS", "TOPICS", "UNREVOKED", "ExerciseSetup", "SilentListener", "awaited_assignment", "awaited_revocation", "callbacks",
+    "joins",
+]  # fmt: skip
 
 END_S: Final = 10.0
 PEER: Final = "a0"
 """The reference member that joins the client's group."""
 RECORDS: Final = 20
+UNREVOKED: Final = "no partitions_revoked came although another member was given partitions of this one"
 TOPICS: Final = {"t": 4, "u": 1}
 
 
@@ -75,12 +79,27 @@ async def awaited_assignment(setup: ExerciseSetup, dialogue: MemberDialogue, sin
         setup.believe("partitions_assigned", "", holds=True)
         return event
     setup.claims(dialogue)
-    answers = [obs for obs in dialogue.responses(Api.SYNC_GROUP, since) if not obs.error]
+    answers = [obs for obs in dialogue.responses(dialogue.frames.assigns, since) if not obs.error]
     if answers:
         text = f"no partitions_assigned within {EVENT_S:.0f} s of {of}, although the client was given an assignment"
         setup.believe("partitions_assigned", text, holds=False)
         dialogue.stop(f"{text} at {answers[-1].at_ms / 1000:.3f} s; {_HOW_TO_TELL}")
-    setup.theirs(f"no partitions_assigned within {EVENT_S:.0f} s of {of}, and its client was given no assignment: see the frames, and certify it")
+    _stop_at_the_client(setup, dialogue, since, f"no partitions_assigned within {EVENT_S:.0f} s of {of}, and its client was given no assignment")
+
+
+async def awaited_revocation(setup: ExerciseSetup, dialogue: MemberDialogue, since: int, of: str) -> None:
+    """Wait for the callback of a member that keeps the rest of its partitions. The wire shows whether its client gave any up."""
+    event = await dialogue.event("partitions_revoked", since=since)
+    is_reported = event is not None or any(obs.body["name"] == "partitions_lost" for obs in callbacks(dialogue, since))
+    if is_reported or dialogue.requests(lambda obs: dialogue.frames.releases(obs, TOPICS["t"]), since):
+        setup.expect(UNREVOKED, holds=is_reported, word="partitions_revoked")
+        return
+    setup.claims(dialogue)
+    _stop_at_the_client(setup, dialogue, since, f"no partitions_revoked within {EVENT_S:.0f} s of {of}, and its client gave no partitions up")
+
+
+def _stop_at_the_client(setup: ExerciseSetup, dialogue: MemberDialogue, since: int, text: str) -> NoReturn:
+    setup.theirs(f"{text}: see the frames, and certify it")
     for line in dialogue.excerpt(since):
         setup.say(f"  {line}")
     raise Stop
@@ -89,10 +108,10 @@ async def awaited_assignment(setup: ExerciseSetup, dialogue: MemberDialogue, sin
 async def joins(setup: ExerciseSetup, dialogue: MemberDialogue, other: Handle, **settings: Any) -> bool:
     """Let the reference member join, and return whether the group took it. A client with assignors of its own keeps every other client out."""
     since = dialogue.now
-    await other.ask("subscribe", {**subscription_of(Member(name=PEER), setup.bootstrap), "group": dialogue.group, **settings})
-    refusal = await dialogue.refusal(PEER, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, since=since)
-    if refusal is None:
-        return True
+    fields = subscription_of(Member(name=PEER), setup.bootstrap)
+    await other.ask("subscribe", {**fields, "group": dialogue.group, **dialogue.frames.fields, **settings})
+    if dialogue.frames.is_incremental or await dialogue.refusal(PEER, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, since=since) is None:
+        return True  # in a consumer group the coordinator assigns
     names = {protocol["name"] for join in dialogue.requests(Api.JOIN_GROUP, dialogue.began) for protocol in join.body.get("protocols") or ()}
     setup.theirs(
         f"the reference member cannot join its group, because it has none of the client's assignors ({', '.join(sorted(names))}): no rebalance was tried"

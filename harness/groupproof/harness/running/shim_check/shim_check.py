@@ -22,6 +22,7 @@ from groupproof.harness.running.run_clock import clock_from_now
 from groupproof.harness.running.shim_check.dialogue import ANSWER_S, CheckedShim, MemberDialogue, Stop, WatchedMember, WatchedShim, ending_text
 from groupproof.harness.running.shim_check.embedded_exercises import closed_stdin, embedded_kind, life, terminated
 from groupproof.harness.running.shim_check.exercise_setup import RECORDS, TOPICS, ExerciseSetup
+from groupproof.harness.running.shim_check.member_frames import GROUP_SETTINGS
 from groupproof.harness.running.shim_check.shim_exercises import commands, cooperates, end_of_stdin, preferences, refusals, settings, sigterm
 from groupproof.harness.subjects.networks.broker_address import bootstrap_of
 from groupproof.harness.subjects.networks.network import LoopbackNetwork, MemoryNetwork
@@ -92,7 +93,8 @@ class ShimCheck:
         """Run the exercises; stop if the `commands` exercise does not come to its end. Return the setup with the results."""
         recorder = self._recorder = Recorder(clock_from_now())
         async with trio.open_nursery() as nursery:
-            cluster = Cluster(settings=COORDINATOR_DEFAULTS, topics=TOPICS, records=RECORDS, recorder=recorder, profile=self._profile)
+            settings = {**COORDINATOR_DEFAULTS, **GROUP_SETTINGS}
+            cluster = Cluster(settings=settings, topics=TOPICS, records=RECORDS, recorder=recorder, profile=self._profile)
             await nursery.start(cluster.run)
             async with self._network.opened(cluster) as addresses:
                 setup = ExerciseSetup(cluster, self._network, bootstrap_of(addresses), self._is_virtual, self._say, self._problem, self._not_ours)

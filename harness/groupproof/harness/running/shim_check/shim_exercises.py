@@ -16,9 +16,11 @@ from groupproof.harness.running.shim_check.exercise_setup import (
     PEER,
     RECORDS,
     TOPICS,
+    UNREVOKED,
     ExerciseSetup,
     SilentListener,
     awaited_assignment,
+    awaited_revocation,
     callbacks,
     joins,
 )
@@ -34,7 +36,6 @@ _PAUSED_S: Final = 1.5
 _HELD_S: Final = 5.0
 _REVOKED_MS: Final = 300
 _REFUSAL: Final = ErrorCode.GROUP_AUTHORIZATION_FAILED
-_UNREVOKED: Final = "no partitions_revoked came although another member was given partitions of this one"
 _PREFERENCES: Final = ["roundrobin", "range"]
 
 
@@ -152,9 +153,12 @@ async def _rebalances(setup: ExerciseSetup, dialogue: MemberDialogue) -> None:
     async with _reference_peer(setup, seed=1) as other:
         if not await joins(setup, dialogue, other):
             return
-        answers = await awaited_assignment(setup, dialogue, since, "another member's joining")
-        gone = [obs for obs in callbacks(dialogue, since) if obs.seq <= answers.seq and obs.body["name"] != "partitions_assigned"]
-        setup.expect(_UNREVOKED, holds=bool(gone), word="partitions_revoked")
+        if dialogue.frames.is_incremental:
+            await awaited_revocation(setup, dialogue, since, "another member's joining")
+        else:
+            answers = await awaited_assignment(setup, dialogue, since, "another member's joining")
+            gone = [obs for obs in callbacks(dialogue, since) if obs.seq <= answers.seq and obs.body["name"] != "partitions_assigned"]
+            setup.expect(UNREVOKED, holds=bool(gone), word="partitions_revoked")
         since = dialogue.now
         await other.ask("close", {})
         await awaited_assignment(setup, dialogue, since, "another member's leaving")
@@ -190,16 +194,15 @@ async def closes(setup: ExerciseSetup, dialogue: MemberDialogue) -> None:
 
 async def refusals(setup: ExerciseSetup, dialogue: MemberDialogue) -> None:
     """Hold the join response back, refuse a commit, and unsubscribe."""
-    hold = Fault(
-        name=f"slow-{dialogue.group}", selector=Selector(api=Api.JOIN_GROUP.title, direction="response", group=dialogue.group), action=Hold()
-    )
+    join = dialogue.frames.join
+    hold = Fault(name=f"slow-{dialogue.group}", selector=Selector(api=join.title, direction="response", group=dialogue.group), action=Hold())
     setup.cluster.arm(hold)
     since = dialogue.now
     answered = False
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_let_go, setup, hold.name)
         await dialogue.subscribe(setup.bootstrap, topics=["t"])
-        answered = not dialogue.responses(Api.JOIN_GROUP, since)
+        answered = not dialogue.responses(join, since)
         nursery.cancel_scope.cancel()
     setup.cluster.heal(hold.name)
     setup.expect(
@@ -238,11 +241,12 @@ async def _unsubscribes(setup: ExerciseSetup, dialogue: MemberDialogue) -> None:
     answer = await dialogue.ask("unsubscribe", within_s=END_S)
     if answer.ok:
         answered_ms = dialogue.at_ms
-        left = await dialogue.settles(Api.LEAVE_GROUP, since=since, within_s=END_S)
-        setup.expect(f"unsubscribe is answered ok, and no LeaveGroup came within {END_S:.0f} s", holds=left)
+        frames = dialogue.frames
+        left = await dialogue.settles(frames.leaves, since=since, within_s=END_S)
+        setup.expect(f"unsubscribe is answered ok, and no {frames.leave} came within {END_S:.0f} s", holds=left)
         # A client that stops its heartbeats got the unsubscribe; one that continues as a member perhaps never did.
-        goes_on = not left and any(obs.at_ms - answered_ms > END_S * 500 for obs in dialogue.requests(Api.HEARTBEAT, since))
-        setup.believe("unsubscribe", "unsubscribe is answered ok, and Heartbeats continued without a LeaveGroup", holds=not goes_on)
+        goes_on = not left and any(obs.at_ms - answered_ms > END_S * 500 for obs in dialogue.requests(frames.beats, since))
+        setup.believe("unsubscribe", f"unsubscribe is answered ok, and Heartbeats continued without a {frames.leave}", holds=not goes_on)
     setup.say(f"tried: unsubscribe{'' if answer.unimplemented is None else f' (unimplemented: {answer.unimplemented})'}")
 
 
@@ -285,7 +289,7 @@ async def _revokes_slowly(setup: ExerciseSetup, dialogue: MemberDialogue) -> Non
 
 async def cooperates(setup: ExerciseSetup, dialogue: MemberDialogue) -> None:
     """Rebalance with the cooperative assignor: the wire must name it, and callbacks must report only changes."""
-    if not dialogue.can("cooperative"):
+    if not dialogue.can("cooperative") or dialogue.frames.is_incremental:
         return
     fields = {"assignors": [COOPERATIVE_STICKY]}
     await dialogue.subscribe(setup.bootstrap, topics=["t"], **fields)
@@ -295,7 +299,7 @@ async def cooperates(setup: ExerciseSetup, dialogue: MemberDialogue) -> None:
     async with _reference_peer(setup, seed=3) as other:
         await joins(setup, dialogue, other, **fields)
         revoked = await dialogue.event("partitions_revoked", since=since)
-        setup.expect(_UNREVOKED, holds=revoked is not None, word="partitions_revoked")
+        setup.expect(UNREVOKED, holds=revoked is not None, word="partitions_revoked")
         await trio.sleep(_PAUSED_S)
     owned: set[tuple[str, int]] = set()
     for obs in callbacks(dialogue, dialogue.began):

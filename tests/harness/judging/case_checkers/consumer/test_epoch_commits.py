@@ -4,13 +4,14 @@ from collections.abc import Callable
 
 import pytest
 from tests.epoch_traces import EpochStory
-from tests.traces import verdict
+from tests.traces import findings, verdict
 
 from groupproof.harness.judging.case_checkers.consumer.epoch_commits import (
     asks_again_or_reports,
     commit_is_answered,
     commits_on,
     commits_with_epoch,
+    if_asked_as_member,
     reads_on_from,
     refused_commit_is_reported,
     retries_commit,
@@ -192,3 +193,22 @@ def test_a_member_that_reports_its_end_reads_no_more(does: Does, ends_after: str
     story = member(lambda story: does(story.mark("back")), until=12_000)
 
     assert verdict(reads_on_from("m0", after="back", positions={("t", 0): 10}, ends_after=ends_after), story) is expected
+
+
+def test_a_member_that_ends_at_a_transient_error_costs_its_application_a_new_one() -> None:
+    story = member(lambda story: ends(story.mark("back")), until=12_000)
+    judge = reads_on_from("m0", after="back", positions={("t", 0): 10}, ends_after="back", if_ended=Verdict.NON_STRICT)
+
+    assert [finding.observed for finding in findings(judge, story)] == ["It did.", "It told the application that it ends."]
+    assert verdict(judge, story) is Verdict.NON_STRICT
+
+
+@pytest.mark.parametrize(("asks_as", "expected"), [("m0-1", FAILED), ("", Verdict.INFORMATIONAL)])
+def test_an_error_that_no_coordinator_gives_a_request_without_a_member_id_blames_nobody(asks_as: str, expected: Verdict) -> None:
+    def from_the_beginning(story: EpochStory) -> None:
+        story.mark("back").exchange(Api.OFFSET_FETCH, member=asks_as, error=113)
+        fetch(0)(story.fault("error"))
+
+    judge = if_asked_as_member(reads_on_from("m0", after="back", positions={("t", 0): 10}, reads=None), "m0", error="error")
+
+    assert verdict(judge, member(from_the_beginning, until=12_000)) is expected

@@ -12,6 +12,7 @@ from groupproof.harness.judging.case_checkers.consumer.epoch_join import (
     carries_instance,
     have_ids_of_their_own,
     is_one_member,
+    joins_again,
     joins_in_full,
     learns_assignment,
     names_assignor,
@@ -234,3 +235,21 @@ def test_a_refused_heartbeat_acknowledges_nothing(error: int, again: bool, expec
     story.end(9_000)
 
     assert verdict(acknowledges("m0"), story) is expected
+
+
+@pytest.mark.parametrize(
+    ("does", "expected"),
+    [
+        (lambda story: story.hb(0, gets=1, gives=BOTH), Verdict.OK),
+        (lambda story: story.hb(1), Verdict.FAILED),
+        (lambda story: story.tell("error", error="X", fatal=False), Verdict.FAILED),
+        (lambda story: story.tell("error", error="X", fatal=True), Verdict.NON_STRICT),
+    ],
+)
+def test_a_join_that_was_never_answered_is_sent_again(does: Callable[[EpochStory], object], expected: Verdict) -> None:
+    story = EpochStory()
+    story.ask(0, owns=())
+    does(story.fault("lost").at(1_000))
+    story.end(12_000)
+
+    assert verdict(joins_again("m0", after="lost"), story) is expected

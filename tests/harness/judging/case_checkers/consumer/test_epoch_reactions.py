@@ -260,6 +260,9 @@ def test_a_member_that_reports_to_its_application_may_leave(does: Does, expected
         (lambda story: story.at(3_000).request(Api.FETCH, offsets=(("t", 0, 10),)), FAILED),
         (lambda story: story.at(3_000).consume(("t", 0, 10, 14)), FAILED),
         (lambda story: story.at(3_000).consume(("u", 0, 10, 14)), OK),
+        (lambda story: (story.hb(0, gets=2, gives=BOTH), story.at(3_000).consume(("t", 0, 10, 14))), OK),  # a new join has been given it again
+        (lambda story: (story.hb(0, gets=2, gives=BOTH[1:]), story.at(3_000).consume(("t", 0, 10, 14))), FAILED),
+        (lambda story: (story.hb(1, gives=BOTH), story.at(3_000).consume(("t", 0, 10, 14))), FAILED),  # that is no new join
     ],
 )
 def test_a_member_that_has_no_callback_loses_what_it_reads_no_more(does: Does, expected: Verdict) -> None:

@@ -93,6 +93,15 @@ def test_after_its_leave_a_member_only_joins(epoch: int, requirements: list[str]
     assert [finding.requirement for finding in findings(EpochsGiven, story)] == requirements
 
 
+@pytest.mark.parametrize(("after_ms", "requirements"), [(20, []), (3_000, ["CGV-11"])])
+def test_a_heartbeat_on_another_connection_may_have_been_on_its_way_when_the_member_left(after_ms: int, requirements: list[str]) -> None:
+    story = _joined()
+    _beat(story, -1, gets=-1)
+    _asks(story.at(story.trace[-1].at_ms + after_ms), 1, owns=(), connection=2)
+
+    assert [finding.requirement for finding in findings(EpochsGiven, story)] == requirements
+
+
 @pytest.mark.requirement("CGI-19")
 @pytest.mark.parametrize(("owns", "requirements"), [((T0,), []), ((T0, T1), ["CGI-19"])])
 def test_a_member_owns_its_assignment(owns: tuple[Any, ...], requirements: list[str]) -> None:

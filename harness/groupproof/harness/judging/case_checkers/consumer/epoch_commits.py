@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from groupproof.harness.judging.case_checkers.consumer.epoch_beats import beats, membership_at, reported_end
 from groupproof.harness.judging.case_checkers.findings import TimedJudge, less_severe, overdue, timed_checker
-from groupproof.harness.judging.case_checkers.offset_fetch import READ_MS, goes_on_reading
+from groupproof.harness.judging.case_checkers.offset_fetch import goes_on_reading
 from groupproof.harness.judging.case_checkers.trace_queries import accepted, moment
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
 from groupproof.harness.judging.checkers.frame_facts import IN_FLIGHT_MS, error_of
-from groupproof.harness.model.case import Judge, checker
+from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
@@ -22,6 +22,7 @@ __all__ = [
     "commit_is_answered",
     "commits_on",
     "commits_with_epoch",
+    "if_asked_as_member",
     "reads_on_from",
     "refused_commit_is_reported",
     "retries_commit",
@@ -146,12 +147,14 @@ def reads_on_from(
     requirement: str = "CGP-10",
     reads: str | None = "CGP-11",
     ends_after: str | None = None,
+    if_ended: Verdict = Verdict.OK,
     within_ms: float = 8_000,
 ) -> Iterator[Finding]:
     """Judge that after an instant nothing before the group's committed offsets is fetched or reaches the application.
 
     A client that stops reading a partition has lost no position, but makes no progress. `reads` is the requirement that this breaks, or None. It
-    may stop if it reports its end to the application after `ends_after`. Silent heartbeats keep partitions that nobody reads (librdkafka#5586).
+    may stop if it reports its end to the application after `ends_after`: that gets the verdict `if_ended`. Silent heartbeats keep partitions that
+    nobody reads (librdkafka#5586).
     """
     claim = Claim(requirement=requirement, expected="Reading goes on from what the group has committed, and never from auto.offset.reset.")
     back = next((obs for obs in ev.requests(Api.FETCH, client, after, ev.closing) if _is_before(obs, positions)), None)
@@ -165,31 +168,36 @@ def reads_on_from(
         return
     yield claim.ok("It did.")
     missing = sorted(positions.keys() - read.keys())
+    if reads is None or not missing:
+        return
     ended = None if ends_after is None else reported_end(ev, client, ends_after)
-    if reads is not None and missing and ended is None:
-        due = Claim(requirement=reads, expected="The client asks again, and reads on.")
+    due = Claim(requirement=reads, expected="The client asks again, and reads on.")
+    if ended is not None:
+        yield due.found(if_ended, "It told the application that it ends.", ended)
+    else:
         never = "Nothing more of some partitions reached the application."
         unread = overdue(ev, due, None, since=moment(ev, after), within_ms=within_ms, never=never, late=never)
         assert unread is not None
         yield replace(unread, detail=str(missing))
 
 
-def asks_again_or_reports(client: str, *, after: str, requirement: str) -> Judge:
-    """Judge that a member whose OffsetFetch was refused as a member's asks again, reads, or reports to its application.
+def asks_again_or_reports(client: str, *, after: str, requirement: str) -> TimedJudge:
+    """Judge that a member whose OffsetFetch was refused as a member's asks again, reads, or reports to its application."""
+    return if_asked_as_member(goes_on_reading(client, after=after, requirement=requirement), client, error=after)
 
-    A client that asks without its member id, as librdkafka does (CGP-03), never gets such an error from a coordinator. Its reaction is
-    INFORMATIONAL.
-    """
-    asked = goes_on_reading(client, after=after, requirement=requirement)
+
+def if_asked_as_member(asked: TimedJudge, client: str, *, error: str) -> TimedJudge:
+    """Run `asked`. A client that asks without its member id, as librdkafka and kacrab do (CGP-03), never gets the `error` of a member from a
+    coordinator: its reaction is INFORMATIONAL."""
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        refused = next(reversed(ev.requests(Api.OFFSET_FETCH, client, before=ev.at(after) + 1)), None)
+        refused = next(reversed(ev.requests(Api.OFFSET_FETCH, client, before=ev.at(error) + 1)), None)
         found = list(asked(ev))
         if refused is not None and not refused.member:
             found = [replace(finding, verdict=less_severe(finding.verdict, Verdict.INFORMATIONAL)) for finding in found]
         yield from found
 
-    return TimedJudge(judge, after, READ_MS)
+    return replace(asked, judge=judge)
 
 
 def _is_before(fetch: Observation, positions: dict[TopicPartition, int]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from groupproof.harness.judging.case_checkers.consumer.epoch_beats import Beat, beats
+from groupproof.harness.judging.case_checkers.consumer.epoch_beats import Beat, beats, reported_end
 from groupproof.harness.judging.case_checkers.findings import end, overdue, timed_checker
 from groupproof.harness.judging.case_checkers.trace_queries import moment
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms
@@ -16,7 +16,7 @@ from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.vocabulary import COORDINATOR_UNAVAILABLE
 
 __all__ = [
-    "acknowledges", "carries_instance", "have_ids_of_their_own", "is_one_member", "joins_in_full", "learns_assignment", "names_assignor",
+    "acknowledges", "carries_instance", "have_ids_of_their_own", "is_one_member", "joins_again", "joins_in_full", "learns_assignment", "names_assignor",
     "names_rebalance_timeout", "says_again", "says_little_when_idle", "subscribes_by_regex", "subscribes_to",
 ]  # fmt: skip
 
@@ -37,6 +37,22 @@ def is_one_member(ev: Evidence, client: str, *, requirement: str = "CGC-06") -> 
     # A heartbeat without an id never got one: a join of version 0 whose answer was lost.
     other = next((beat for beat in later if first.member and beat.member not in ("", first.member)), None)
     yield claim.ok("It did.", first.request) if other is None else claim.tolerated("It has another.", other.request)
+
+
+@timed_checker
+def joins_again(ev: Evidence, client: str, *, after: str, requirement: str = "CGT-24", within_ms: float = 9_000) -> Iterator[Finding]:
+    """Judge that a join that was never answered is sent again. A client that reports its end instead costs its application a new client.
+
+    kafkit-client 0.1.9 keeps the connection that broke, and no heartbeat of it arrives any more.
+    """
+    claim = Claim(requirement=requirement, expected="The client joins again.")
+    join = next((beat.request for beat in beats(ev, client, after, ev.closing) if beat.is_join), None)
+    ended = None if join is not None else reported_end(ev, client, after)
+    if ended is not None:
+        yield claim.tolerated("It told the application that it ends.", ended)
+        return
+    never = overdue(ev, claim, join, since=moment(ev, after), within_ms=within_ms, never="It never did.", late="It did so late.")
+    yield never or claim.ok("It did.", join)
 
 
 @checker

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import dropwhile
 
 from groupproof.harness.judging.case_checkers.consumer.epoch_beats import BEAT, Beat, beats, has_no_callback, membership_at
 from groupproof.harness.judging.case_checkers.findings import end, overdue, timed_checker
@@ -188,19 +189,33 @@ def gives_up_partitions(ev: Evidence, client: str, *, after: str, requirement: s
 
 
 def _reads_on(ev: Evidence, client: str, after: str) -> Observation | None:
-    """Return what a client fetched or delivered after an instant from its partitions at that time, except what was on its way."""
+    """Return what a client fetched or delivered after an instant from its partitions at that time, except what was on its way.
+
+    What a new join has been given since is the client's own again: one without a callback may join, and read on, within one poll (kacrab 0.4.0).
+    """
     owned: set[TopicPartition] = set()
     for obs in ev.select("event", client=client, before=after):
         if obs.who == "shim" and obs.body.get("name") == "partitions_assigned":
             owned |= partitions_of(obs)
         elif obs.who == "shim" and obs.body.get("name") in _LOSES:
             owned -= partitions_of(obs)
+    assignments = _given_anew(ev, client, after)
+
+    def lost(obs: Observation) -> set[TopicPartition]:
+        return owned.difference(*(partitions for seq, partitions in assignments if seq < obs.seq))
+
     fetches = (
-        obs for obs in ev.requests(Api.FETCH, client, after, ev.closing) if {(topic, number) for topic, number, _ in obs.offsets or ()} & owned
+        obs for obs in ev.requests(Api.FETCH, client, after, ev.closing) if {(topic, number) for topic, number, _ in obs.offsets or ()} & lost(obs)
     )
-    records = (obs for obs in ev.events("records_consumed", client, after, ev.closing) if partitions_of(obs) & owned)
+    records = (obs for obs in ev.events("records_consumed", client, after, ev.closing) if partitions_of(obs) & lost(obs))
     late = (obs for obs in (*fetches, *records) if elapsed_ms(moment(ev, after), obs) > IN_FLIGHT_MS)
     return min(late, key=lambda obs: obs.seq, default=None)
+
+
+def _given_anew(ev: Evidence, client: str, after: str) -> list[tuple[int, frozenset[TopicPartition]]]:
+    """Return what the answers to a client's first new join and to its later heartbeats give it, with the `seq` of each answer."""
+    later = dropwhile(lambda beat: not beat.is_join, beats(ev, client, after, ev.closing))
+    return [(beat.answer.seq, frozenset(beat.answer.partitions)) for beat in later if beat.is_accepted and beat.answer is not None]
 
 
 @timed_checker

@@ -37,13 +37,18 @@ _FETCHES_MIN: Final = 2
 class _Membership:
     """What answers gave one member of one client, over all its memberships. `has_left` is true from its leave to its next join.
 
-    `gone_ms` is when the answer to its leave was sent.
+    `gone_ms` is when the answer to its leave was sent, and `left_on` the connection of its leave.
     """
 
     epochs: set[int] = field(default_factory=set)
     partitions: set[TopicPartition] = field(default_factory=set)
     has_left: bool = False
     gone_ms: float | None = None
+    left_on: int | None = None
+
+    def is_after_leave(self, beat: Observation) -> bool:
+        """Return whether a heartbeat was sent after the leave. On another connection it may have been on its way (kafrust)."""
+        return self.has_left and (beat.connection == self.left_on or self.has_long_left(beat.at_ms))
 
     def has_long_left(self, now_ms: float) -> bool:
         return self.gone_ms is not None and now_ms - self.gone_ms > IN_FLIGHT_MS
@@ -66,6 +71,7 @@ class _Memberships:
             self.of(obs).gone_ms = obs.at_ms
         elif obs.kind == "request" and obs.member_epoch is not None:
             membership = self.of(obs)
+            membership.left_on = obs.connection if obs.member_epoch < 0 else membership.left_on
             membership.has_left = obs.member_epoch < 0 or (membership.has_left and obs.member_epoch > 0)
             membership.gone_ms = membership.gone_ms if membership.has_left else None
 
@@ -102,7 +108,7 @@ class EpochsGiven(WaitingChecker[tuple[Observation, bool]]):
             self._waiting.add(obs.at_ms, (obs, False))
         elif obs.kind == "request" and self._epoch(obs) > 0 and obs.member:
             membership = self._memberships.of(obs)
-            self._waiting.add(obs.at_ms, (obs, membership.has_left if obs.api == _BEAT else membership.has_long_left(obs.at_ms)))
+            self._waiting.add(obs.at_ms, (obs, membership.is_after_leave(obs) if obs.api == _BEAT else membership.has_long_left(obs.at_ms)))
         self._memberships.follow(obs)
         return ()
 

@@ -87,6 +87,11 @@ impl Subscribe {
         self.take(name).as_str().unwrap_or_default().to_owned()
     }
 
+    /// Take the addresses of `bootstrap`, which names one broker or more.
+    pub fn brokers(&mut self) -> Vec<String> {
+        self.text("bootstrap").split(',').map(str::to_owned).collect()
+    }
+
     /// Take a field that is a list of texts.
     pub fn texts(&mut self, name: &str) -> Vec<String> {
         self.take(name).as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
@@ -174,6 +179,13 @@ mod tests {
         assert!(subscribe.flag("auto_commit"));
         assert_eq!(subscribe.millis("session_timeout_ms"), Some(Duration::from_secs(6)));
         assert_eq!(subscribe.millis("max_poll_interval_ms"), None);
+        assert!(subscribe.ignored().is_empty());
+    }
+
+    #[test]
+    fn each_broker_has_an_address() {
+        let mut subscribe = Subscribe::new(&json!({"bootstrap": "127.0.0.1:1,127.0.0.1:2"}));
+        assert_eq!(subscribe.brokers(), ["127.0.0.1:1", "127.0.0.1:2"]);
         assert!(subscribe.ignored().is_empty());
     }
 
