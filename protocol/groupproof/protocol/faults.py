@@ -37,6 +37,7 @@ class Frame:
     node: int | None = None
     connection: int | None = None
     error: int | None = None  # of a response
+    assigned: int | None = None  # of a response: how many partitions it assigns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +58,11 @@ class Selector:
     state: str | None = None
     node: int | None = None
     error: int | None = None
+    assigned: int | None = None
 
     _COLUMNS: ClassVar[tuple[str, ...]] = (
         "api", "direction", "client", "group", "member", "instance", "generation", "member_epoch", "role", "state", "node", "error",
+        "assigned",
     )  # fmt: skip
 
     def matches(self, frame: Frame) -> bool:
