@@ -121,7 +121,11 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drop:
-    """Drop the frame: a request never reaches the coordinator, an answer never the client. The connection stays open."""
+    """Drop the frame: a request never reaches the coordinator, an answer never the client. The connection stays open.
+
+    No broker does so: it answers a connection's requests in their order, and TCP loses nothing between two answers. A client may give the connection up
+    at the next answer, or stop (Java's NetworkClient: CorrelationIdMismatchException). Of a lost answer a case says `Silence`.
+    """
 
     kind: ClassVar[str] = "drop"
 

@@ -19,9 +19,8 @@ from groupproof.harness.judging.case_checkers.consumer.epoch_reactions import jo
 from groupproof.harness.judging.case_checkers.consumer.epoch_rhythm import never_two_in_flight, stays_alive
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Step
-from groupproof.harness.model.plan_builders import answers, append, close, cuts, delivered, event, holds, mark, passing, start, strikes
+from groupproof.harness.model.plan_builders import answers, append, close, cuts, delivered, event, holds, mark, passing, silences, start
 from groupproof.harness.model.verdicts import Verdict
-from groupproof.protocol.faults import Drop
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = ["CASES"]
@@ -276,7 +275,7 @@ _LOST: tuple[Case, ...] = (
     _lost_assignment("lost-assignment", "A member whose new assignment is lost with its connection is told it once more.", cuts("lost", BEAT, client="m0", assigned=_ALL)),
     _lost_assignment(
         "unanswered-assignment", "A member whose new assignment never arrives gives the heartbeat up, and is told it once more.",
-        strikes("lost", BEAT, Drop(), direction="response", client="m0", assigned=_ALL), request_timeout_ms=2_000,
+        silences("lost", BEAT, direction="response", client="m0", assigned=_ALL), request_timeout_ms=2_000,
     ),
     _lost_assignment("late-assignment", "A member whose new assignment comes late takes it up.", holds("lost", BEAT, ms=2_500, client="m0", assigned=_ALL)),
 )  # fmt: skip
