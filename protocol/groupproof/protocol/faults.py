@@ -37,6 +37,7 @@ class Frame:
     node: int | None = None
     connection: int | None = None
     error: int | None = None  # of a response
+    assigned: int | None = None  # of a response: how many partitions it assigns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +58,11 @@ class Selector:
     state: str | None = None
     node: int | None = None
     error: int | None = None
+    assigned: int | None = None
 
     _COLUMNS: ClassVar[tuple[str, ...]] = (
         "api", "direction", "client", "group", "member", "instance", "generation", "member_epoch", "role", "state", "node", "error",
+        "assigned",
     )  # fmt: skip
 
     def matches(self, frame: Frame) -> bool:
@@ -118,7 +121,11 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drop:
-    """Drop the frame: a request never reaches the coordinator, an answer never the client. The connection stays open."""
+    """Drop the frame: a request never reaches the coordinator, an answer never the client. The connection stays open.
+
+    No broker does so: it answers a connection's requests in their order, and TCP loses nothing between two answers. A client may give the connection up
+    at the next answer, or stop (Java's NetworkClient: CorrelationIdMismatchException). Of a lost answer a case says `Silence`.
+    """
 
     kind: ClassVar[str] = "drop"
 

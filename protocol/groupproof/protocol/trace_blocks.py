@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
     Flags = NDArray[np.bool_]
 
-__all__ = ["INSTANCE_FIELD", "NO_CORRELATION", "READ_FIELDS", "NoBlocks", "RowShape", "TraceBlock", "blocks_of_lines"]
+__all__ = ["INSTANCE_FIELD", "NO_CORRELATION", "READ_FIELDS", "BlockRows", "NoBlocks", "RowShape", "TraceBlock", "blocks_of_lines"]
 
 NO_CORRELATION: Final = -1
 
@@ -54,7 +54,7 @@ class RowShape(NamedTuple):
     error: int | None
 
 
-class _Source(Protocol):
+class BlockRows(Protocol):
     """Reads the other values of rows on demand."""
 
     def observations(self, places: Numbers) -> list[Observation]: ...
@@ -75,7 +75,7 @@ class TraceBlock:
     seq: Numbers
     at_ns: Numbers
     correlation: Numbers
-    source: _Source
+    source: BlockRows
 
     def observations(self, places: Numbers) -> list[Observation]:
         """Return the observations of these rows."""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
-from tests.coordinator.helpers import Client, Stage, staged, virtually
+from tests.coordinator.helpers import Client, Stage, assigned, staged, virtually
 
 from groupproof.protocol.faults import Action, Answer, Cut, Duplicate, Fault, Hold, Move, Selector, Silence
 from groupproof.protocol.vocabulary import Api
@@ -348,6 +348,19 @@ async def test_a_frame_is_selected_by_what_the_coordinator_knows_of_it(selector:
 
         codes = {"m0": await first.heartbeat(), "m1": await second.heartbeat()}
         assert codes == {name: 27 if name == struck else 0 for name in codes}
+
+
+@virtually
+async def test_an_answer_is_selected_by_how_many_partitions_it_assigns() -> None:
+    async with staged() as stage:
+        client = stage.connect()
+        _arm(stage, Answer(error_code=27), "SyncGroup", direction="response", assigned=2)
+
+        codes = []
+        for partitions in ((0,), (0, 1)):
+            joined = await client.join()
+            codes.append((await client.sync(**{joined["member_id"]: assigned(*partitions)}))["error_code"])
+        assert codes == [0, 27]
 
 
 @virtually

@@ -6,7 +6,9 @@ import json
 import re
 from collections import Counter
 
+import pytest
 from tests.harness.cases.waits import silent_ms
+from tests.harness.running.virtual import judged
 
 from groupproof.harness.cases.catalogue import DIALECT_CAPABILITIES, cases_like, cases_of
 from groupproof.harness.cases.client import CASES as CLASSIC_CASES
@@ -14,8 +16,10 @@ from groupproof.harness.cases.consumer import CONSUMER_CASES
 from groupproof.harness.judging.case_checkers.findings import TimedJudge
 from groupproof.harness.judging.checkers.claim import tolerated_ms
 from groupproof.harness.judging.unsupported import lack_of
-from groupproof.harness.model.case import plan_of
-from groupproof.harness.model.plan import plan_from_json, plan_to_json
+from groupproof.harness.model.case import Case, plan_of
+from groupproof.harness.model.plan import Arm, Command, plan_from_json, plan_to_json
+from groupproof.harness.model.verdicts import Verdict
+from groupproof.protocol.faults import Drop
 from groupproof.protocol.rules.requirements import by_id
 
 AREAS = {"join", "heartbeat", "poll", "rebalance", "commit", "fetch", "leave", "migration", "move", "regex"}
@@ -50,6 +54,31 @@ def test_a_plan_waits_as_long_as_its_judges_ask() -> None:
 
     assert waits
     assert {judge: wait for judge, wait in waits.items() if wait[0] < wait[1]} == {}
+
+
+def test_no_case_lets_a_connection_answer_after_a_lost_answer() -> None:
+    """A broker answers a connection in order. Java's client is never again told of the request whose answer lacks between two others, and falls silent."""
+    faults = {case.id: [step.fault for step in plan_of(case).steps if isinstance(step, Arm)] for case in (*CLASSIC_CASES, *CONSUMER_CASES)}
+
+    assert [id for id, armed in faults.items() for fault in armed if isinstance(fault.action, Drop) and fault.selector.direction == "response"] == []
+
+
+LOST_ASSIGNMENTS = [case for case in CONSUMER_CASES if re.search("(lost|unanswered|late)-assignment$", case.id)]
+
+
+@pytest.mark.parametrize("case", LOST_ASSIGNMENTS, ids=lambda case: case.id)
+@pytest.mark.parametrize("variant", [None, "epoch-always-full"])
+def test_the_answer_that_is_lost_is_the_one_with_the_new_partitions(case: Case, variant: str | None) -> None:
+    """The very next heartbeat after the other's leave may get them, and a client may be told again at any time what it had before."""
+    steps = plan_of(case).steps
+    play, judgement = judged(case, variant=variant)
+    (arming,) = (at for at, step in enumerate(steps) if isinstance(step, Arm))
+    (acted,) = (obs for obs in play.trace if obs.kind == "fault" and obs.detail == "triggered")
+    asked = next(obs for obs in play.trace if (obs.kind, obs.connection, obs.correlation) == ("request", acted.connection, acted.correlation))
+
+    assert arming < next(at for at, step in enumerate(steps) if isinstance(step, Command) and step.command == "close")
+    assert len(asked.partitions) == (0 if variant is None else 2)
+    assert judgement.verdict is Verdict.OK
 
 
 def test_a_plan_survives_a_schedule_file() -> None:

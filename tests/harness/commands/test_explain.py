@@ -85,3 +85,10 @@ def test_a_requirement_that_was_measured_says_on_which_brokers_and_in_which_step
 
     assert "Observed by the wire" in printed
     assert "Measured: Apache 4.2.2, 4.3.1, 4.4.0 (steps" in printed
+
+
+def test_a_requirement_that_is_judged_more_mildly_than_it_reads_says_so(groupproof: Call) -> None:
+    called = groupproof("explain", "CGI-14")
+
+    assert "One trigger MUST bump the group epoch exactly once." in called.out
+    assert "Judged: Kafka counts one epoch for each trigger. Another broker may count by more" in called.out

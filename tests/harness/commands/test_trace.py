@@ -37,6 +37,18 @@ def test_a_trace_of_no_case_is_judged_by_what_is_illegal_whatever_it_is_about(gr
     assert "named a member id that the client was never given" in called.out
 
 
+@pytest.mark.parametrize("words", [("check",), ("explain",), ("check", "--json")], ids=" ".join)
+def test_a_body_with_a_value_of_another_type_is_wrong_usage_with_its_line(groupproof: Call, tmp_path: Path, words: tuple[str, ...]) -> None:
+    first, second, *rest = write_trace(Story().member().trace)
+    second = json.dumps({**json.loads(second), "body": {"error_code": "none"}})
+    (tmp_path / "seen.ndjson").write_text("\n".join((first, "", second, *rest)) + "\n")
+
+    called = groupproof("trace", *words, "seen.ndjson")
+
+    assert called.code == 3
+    assert 'seen.ndjson is no trace: line 3: field error_code of its body is "none", where a trace has a whole number' in called.err
+
+
 @pytest.mark.parametrize(("text", "message"), [(None, "No such file"), ("hello", "line 1 is no observation")])
 def test_what_is_no_trace_is_wrong_usage(text: str | None, message: str, groupproof: Call, tmp_path: Path) -> None:
     if text is not None:

@@ -117,6 +117,15 @@ def test_families_are_the_ids_without_their_numbers() -> None:
     assert counts["ERR"] == 22
 
 
+def test_a_note_says_what_is_judged_where_the_sentence_alone_asks_for_more() -> None:
+    noted = {requirement.id: requirement.note for requirement in requirements() if requirement.note}
+
+    assert noted.keys() == tomllib.loads(SPEC.joinpath("judged_notes.toml").read_text()).keys()
+    assert "share an epoch" in noted["CGI-14"]
+    assert "order of the others is open" in noted["CGA-22"]
+    assert all("decision 73" in note for note in noted.values())
+
+
 def test_the_digest_covers_sentences_and_levels() -> None:
     files = ("requirements.json", "consumer_requirements.json", "levels.toml")
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from groupproof.protocol.faults import Fault
     from groupproof.protocol.wire.message_codec import WireRequest
 
-__all__ = ["AppliedFault", "ConnectionFaults", "ConnectionSevered", "FrameFaults", "KnownGroup"]
+__all__ = ["AppliedFault", "ConnectionFaults", "ConnectionSevered", "FrameFaults", "KnownGroup", "assigned_count"]
 
 Body = Mapping[str, Any]
 
@@ -70,13 +70,14 @@ class FrameFaults:
     def __init__(self, interception: Interception) -> None:
         self.interception = interception
 
-    def fault_on(self, wire: WireRequest, direction: str, columns: Body, group: KnownGroup) -> Fault | None:
-        """Return the fault that acts on a frame with these columns."""
+    def fault_on(self, wire: WireRequest, direction: str, columns: Body, group: KnownGroup, assigned: int | None = None) -> Fault | None:
+        """Return the fault that acts on a frame with these columns. `assigned`: how many partitions it assigns."""
         generation = columns.get("generation")
         frame = Frame(
             api=wire.api.title, direction=direction, client=wire.client_id or "", group=columns.get("group"), member=columns.get("member"),
             instance=columns.get("instance"), generation=group.generation if generation is None else generation, member_epoch=columns.get("member_epoch"),
             role=group.role, state=group.state, node=columns.get("node"), connection=columns.get("connection"), error=columns.get("error"),
+            assigned=assigned,
         )  # fmt: skip
         return self.interception.fault_for(frame, columns)
 
@@ -111,6 +112,12 @@ class FrameFaults:
         self.interception.receipt(fault, "delivered", columns)
 
 
+def assigned_count(answer: Body) -> int | None:
+    """Return how many partitions an answer assigns; None where it says nothing of them. `answer` are the columns of its observation."""
+    partitions = answer.get("partitions")
+    return None if partitions is None else len(partitions)
+
+
 class ConnectionFaults(FrameFaults):
     """The faults on one connection's frames."""
 
@@ -130,7 +137,7 @@ class ConnectionFaults(FrameFaults):
         if not self.interception.wants(arrived.wire.api.title, "response"):
             return None
         columns = {**arrived.columns, **{name: answer[name] for name in ("member", "generation", "error") if name in answer}}
-        return self._applied_fault(arrived, "response", columns)
+        return self._applied_fault(arrived, "response", columns, assigned_count(answer))
 
     async def before_processing(self, fault: AppliedFault, arrived: IncomingRequest) -> Body | None:
         """Perform a fault on a request; return the answer that replaces the broker's, None where the request continues."""
@@ -191,9 +198,9 @@ class ConnectionFaults(FrameFaults):
             elif fault.answers:
                 self.delivered(fault.fault, fault.columns)
 
-    def _applied_fault(self, arrived: IncomingRequest, direction: str, columns: Body) -> AppliedFault | None:
+    def _applied_fault(self, arrived: IncomingRequest, direction: str, columns: Body, assigned: int | None = None) -> AppliedFault | None:
         facts = self._group_facts(columns.get("group"), columns.get("member"))
-        fault = self.fault_on(arrived.wire, direction, columns, facts)
+        fault = self.fault_on(arrived.wire, direction, columns, facts, assigned)
         return None if fault is None else AppliedFault(fault, columns)
 
     def _group_facts(self, group: str | None, member: str | None) -> KnownGroup:

@@ -142,6 +142,7 @@ def _requirement(name: str) -> list[str] | None:
     except UnknownRequirement:
         return None
     lines = [f"{found.id}  ({found.level.value}; {found.area}, {found.topic})", *_wrapped(found.text), ""]
+    lines += _wrapped(f"Judged: {found.note}") if found.note else []
     lines += _wrapped(f"Level: {found.reason}") + _wrapped(f"Source: {found.source}")
     lines += _wrapped(f"Profiles: {', '.join(found.profiles)}") + _wrapped(f"Observed by {_observed(found.observe)}")
     lines += _wrapped(f"Measured: {found.measured}") if found.measured else []

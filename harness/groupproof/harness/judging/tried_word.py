@@ -25,6 +25,10 @@ _CAUSES: Final = {
     "offsets_committed": ("the shim reports a success whatever its client is told", "the client takes a refused commit for done"),
     "partitions_assigned": ("the shim does not print partitions_assigned", "the client does not call its application"),
     "partitions_revoked": ("the shim does not print partitions_revoked", "the client does not call its application"),
+    "records_consumed": (
+        "the shim reports records late, or of other partitions",
+        "the client gives its application records of what it does not have",
+    ),
     "resume": ("the shim does not carry resume out", "the client does not go on"),
     "unsubscribe": ("the shim does not carry unsubscribe out", "the client stays a member"),
 }

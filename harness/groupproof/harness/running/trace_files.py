@@ -6,16 +6,20 @@ import gzip
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 from groupproof.harness.running.extras import cure
+from groupproof.harness.running.trace_bodies import WrongBody, checked
 from groupproof.protocol.trace import Observation, read_trace_blocks
-from groupproof.protocol.trace_blocks import TraceBlock, blocks_of_lines
+from groupproof.protocol.trace_blocks import NoBlocks, TraceBlock, blocks_of_lines
 from groupproof.protocol.trace_columns import MissingArrow, NotColumns, parquet_files, read_parquet, trace_schema
 
 if TYPE_CHECKING:
+    from groupproof.protocol.trace_blocks import BlockRows, Numbers
     from groupproof.protocol.trace_parts import TracePart
 
 __all__ = ["blocks", "is_parquet", "need_columns", "parts", "reading", "stream", "trace_bytes", "traces_in"]
@@ -59,9 +63,9 @@ def stream(path: Path) -> Iterator[Observation]:
     """Yield the observations of a file or a folder of Parquet files; raise `WrongUsage` if it is no trace, `BrokenEnvironment` without pyarrow."""
     with reading(path):
         if is_parquet(path):
-            yield from read_parquet(path)
+            yield from checked(read_parquet(path))
         else:
-            yield from read_trace_blocks(_blocks(path))
+            yield from checked(read_trace_blocks(_blocks(path)))
 
 
 def parts(path: Path) -> list[TracePart] | None:
@@ -86,12 +90,31 @@ def blocks(path: Path, part: TracePart | None = None) -> Iterator[TraceBlock]:
     """
     with _opening(path):
         if not is_parquet(path):
-            yield from blocks_of_lines(_blocks(path))
+            yield from map(_checked_block, blocks_of_lines(_blocks(path)))
         else:
             from groupproof.protocol.trace_column_blocks import blocks_of_parquet
             from groupproof.protocol.trace_parts import FileSlice
 
-            yield from blocks_of_parquet([FileSlice(file) for file in parquet_files(path)] if part is None else part.slices, path)
+            found = blocks_of_parquet([FileSlice(file) for file in parquet_files(path)] if part is None else part.slices, path)
+            yield from map(_checked_block, found)
+
+
+class _CheckedRows:
+    """Rows of a block whose bodies are checked when they become observations. A wrong one is left to the reading by rows, which names its place."""
+
+    def __init__(self, rows: BlockRows) -> None:
+        self._rows = rows
+        self.offsets, self.are_bare, self.name_partitions = rows.offsets, rows.are_bare, rows.name_partitions
+
+    def observations(self, places: Numbers) -> list[Observation]:
+        try:
+            return list(checked(self._rows.observations(places)))
+        except WrongBody as error:
+            raise NoBlocks(str(error)) from error
+
+
+def _checked_block(block: TraceBlock) -> TraceBlock:
+    return replace(block, source=_CheckedRows(block.source))
 
 
 def trace_bytes(path: Path) -> int:
@@ -109,6 +132,14 @@ def _blocks(path: Path, size: int = _BLOCK_BYTES) -> Iterator[bytes]:
     with gzip.open(path, "rb") if is_packed else path.open("rb") as lines:
         while block := lines.read(size):
             yield block + lines.readline()
+
+
+def _line_of(path: Path, row: int) -> str:
+    """Return the name of an observation's place in a file: its line, or its row in columns. An empty line is no observation."""
+    if is_parquet(path):
+        return f"row {row}"
+    lines = (number for block in [b"".join(_blocks(path))] for number, line in enumerate(block.splitlines(), 1) if line.strip())
+    return f"line {next(islice(lines, row - 1, None))}"
 
 
 @contextmanager
@@ -132,6 +163,8 @@ def _opening(path: Path) -> Iterator[None]:
         raise
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise WrongUsage(f"{path} is no whole gzip file: {error}") from error
+    except WrongBody as error:
+        raise WrongUsage(f"{path} is no trace: {_line_of(path, error.row)}: {error}") from error
     except OSError as error:
         raise WrongUsage(f"can't read the trace {path}: {error.strerror or error}") from error
     except ValueError as error:

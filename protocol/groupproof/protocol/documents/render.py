@@ -127,7 +127,8 @@ def requirements_markdown(catalogue: Iterable[Requirement]) -> str:
 
 
 def _sentence(requirement: Requirement) -> tuple[str, ...]:
-    return (requirement.id, requirement.level.value, requirement.text, ", ".join(requirement.profiles), requirement.source, requirement.observe)
+    text = f"{requirement.text} (Judged: {requirement.note})" if requirement.note else requirement.text
+    return (requirement.id, requirement.level.value, text, ", ".join(requirement.profiles), requirement.source, requirement.observe)
 
 
 def _reasons(rows: list[Requirement]) -> Iterator[tuple[str, ...]]:

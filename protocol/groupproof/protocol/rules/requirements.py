@@ -40,7 +40,7 @@ class Requirement:
     `level` is the weight of breaking it, `reason` the reason for that. `profiles` are those where it holds. `source` is where it was read: a seed
     (one of the five documents that the catalogue was made from), Kafka's own sources as `[K release]` or DataLink's as `[DL]`. `observe` is how it is
     observed: W the wire, T the trace, V virtual time, L log lines, F an injected fault. `side` is whom it binds (client, coordinator, both; empty
-    where the area shows it). `measured` are the brokers and steps of the measurement.
+    where the area shows it). `measured` are the brokers and steps of the measurement. `note` says what is judged where the sentence alone asks for more.
     """
 
     id: str
@@ -54,6 +54,7 @@ class Requirement:
     observe: str
     side: str = ""
     measured: str = ""
+    note: str = ""
 
     @property
     def family(self) -> str:
@@ -126,7 +127,13 @@ def _consumer_requirement(row: Mapping[str, Any], levels: Mapping[str, Any]) -> 
         observe=f"W: {row['test']}",
         side=row["side"],
         measured=row["measured"] or "",
+        note=_notes().get(row["id"], ""),
     )
+
+
+@cache
+def _notes() -> Mapping[str, str]:
+    return tomllib.loads(_read("judged_notes.toml").decode())
 
 
 def _releases(since: str | None, until: str | None) -> str:

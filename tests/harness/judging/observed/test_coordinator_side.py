@@ -101,6 +101,25 @@ def with_upstream(trace: Trace, **fields: Any) -> Trace:
     return [replace(obs, body={**obs.body, **fields}) if obs.body.get("name") == "upstream" else obs for obs in trace]
 
 
+def test_where_brokers_differ_a_group_is_judged_by_the_settings_of_its_coordinator(seen_whole: Trace) -> None:
+    node = next(obs.node for obs in seen_whole if obs.api == "JoinGroup" and obs.kind == "response")
+    others = {**TOLD, "group.min.session.timeout.ms": "60000"}  # with these the session of each member would be refused
+    unlike = "the brokers differ in group.min.session.timeout.ms"
+    trace = with_upstream(seen_whole, settings=None, untold=unlike, settings_of_nodes={str(node): TOLD, "77": others})
+    elsewhere = with_upstream(seen_whole, settings=None, untold=unlike, settings_of_nodes={str(node): others, "77": TOLD})
+
+    assert judged(trace).ruling.verdict is Verdict.OK
+    assert judged(elsewhere).ruling.verdict is Verdict.FAILED
+
+
+def test_a_group_whose_coordinator_moved_between_brokers_that_differ_is_not_judged(seen_whole: Trace) -> None:
+    trace = with_upstream(
+        seen_whole, settings=None, untold="the brokers differ in group.max.size", settings_of_nodes={"0": TOLD, "1": TOLD, "77": TOLD}
+    )
+
+    assert "the brokers differ in group.max.size; the group was answered by" in why_not(changed(trace, "Heartbeat", "response", node=77))
+
+
 UNSEEN: dict[str, Callable[[Trace], Trace]] = {
     "the trace does not say what the upstream is": lambda trace: [obs for obs in trace if obs.who != "kit"],
     "it may not": lambda trace: with_upstream(trace, groups=None, untold="it may not"),

@@ -6,12 +6,15 @@ from dataclasses import replace
 
 import pytest
 from tests.harness.judging.oracle.recording import SETTINGS, Recording, bodied, changed, in_order
+from tests.power.coordinators import judgements
 
 from groupproof.coordinator.machine.coordinator import Settings
+from groupproof.harness.cases.coordinator import CASES
 from groupproof.harness.judging.oracle.exchanges import histories
 from groupproof.harness.judging.oracle.replay_result import ReplayResult
 from groupproof.harness.judging.oracle.search import explained, first_replay, unsettled
 from groupproof.harness.judging.oracle.tolerance import Tolerance
+from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.trace import Observation, Trace
 
 
@@ -103,3 +106,13 @@ def test_the_search_ends_when_its_replays_are_used_up() -> None:
     wrong = changed(recording.end(), "SyncGroup a", bodied(error_code=42))
 
     assert search(wrong, walks_max=10).divergence is not None
+
+
+def test_no_answer_is_explained_by_a_request_that_was_sent_after_it() -> None:
+    """The sync of `b` is open from before the heartbeat to after the sync of `a`; in virtual time all of them have one time."""
+    (syncing,) = [case for case in CASES if case.id == "heartbeat/classic/syncing-member"]
+
+    judgement = judgements("old-timeouts-old-heartbeats", [syncing])[syncing.id]
+
+    blame = [(finding.requirement, finding.observed) for finding in judgement.findings if finding.verdict is Verdict.NON_STRICT]
+    assert blame == [("TR-090", "Heartbeat of b (generation 2, CompletingRebalance): 27 REBALANCE_IN_PROGRESS. As kafka-2.5 does.")]

@@ -47,6 +47,8 @@ from groupproof.protocol.toxics import down, latency, reset_peer
          "moves the coordinator to node 1 (connections of parked requests are closed, and the group's state is lost) before the next Heartbeat"),
         (Answer(error_code=0), Selector(api="JoinGroup", direction="response", error=79),
          "replaces the next answer to JoinGroup that says MEMBER_ID_REQUIRED by 0 NONE"),
+        (Drop(), Selector(api="ConsumerGroupHeartbeat", direction="response", assigned=4, client="m0"),
+         "swallows the next answer to ConsumerGroupHeartbeat that assigns 4 partitions of m0"),
     ],
 )  # fmt: skip
 def test_a_fault_says_what_it_does_to_which_frame(action: Action, selector: Selector, words: str) -> None:

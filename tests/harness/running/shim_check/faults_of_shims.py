@@ -152,6 +152,20 @@ class SaysYes(Plain):
         return [{**_without(body, "unimplemented"), "ok": True}] if "unimplemented" in body else [body]
 
 
+class TellsOldRecords(Plain):
+    """Prints the records before the first rebalance again with each later line of records, whoever has their partitions now."""
+
+    was_revoked = False
+
+    def lines_of(self, body: Body) -> Lines:
+        self.was_revoked |= body.get("name") == "partitions_revoked"
+        if body.get("name") != "records_consumed":
+            return [body]
+        if not self.was_revoked:
+            self.kept.append(body)
+        return [body, *self.kept] if self.was_revoked else [body]
+
+
 class Swallows(Plain):
     """Tells every commit as done."""
 
@@ -266,6 +280,12 @@ FAULTS = (
         case="rebalance/classic/second-member", verdict="FAILED", word="partitions_revoked", twin="never-revokes",
         blames=("rebalance/*", "cooperative/*", "heartbeat/classic/while-handing-over"),
         why="a client that lets go of its partitions and calls no callback sends the same JoinGroup, and stops the same Fetches",
+    ),
+    ShimFault(
+        name="old-records", make=TellsOldRecords, problem="which the member did not have",
+        case="rebalance/classic/twice-in-a-row", verdict="FAILED", word="records_consumed",
+        blames=("rebalance/classic/twice-in-a-row", "rebalance/classic/resubscription-slowly", "cooperative/classic/among-eager-members"),
+        why="a client that gives its application records that it fetched before it gave the partitions up sends the same frames",
     ),
     ShimFault(name="no-callback-done", make=_of("callback_done", lambda b: []), problem="before its callback_done", verdict="OK", why="when a callback began is told by its own line; no verdict needs to know that it is over"),
     ShimFault(name="wrong-offsets", make=_of("records_consumed", lambda b: _parts(b, _moved)), problem="were reported with offsets 3 to 22; it holds 0 to 19", case="fetch/classic/nothing-committed", line="never asked for one beyond 20"),

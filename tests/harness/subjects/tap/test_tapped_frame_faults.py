@@ -65,6 +65,15 @@ def test_a_fault_selects_an_answer_by_its_error() -> None:
     assert answer_columns(tapped.entry, {"error": 27, "body": {}})["error"] == 27
 
 
+def test_a_fault_selects_an_answer_by_how_many_partitions_it_assigns() -> None:
+    struck = fault(Answer(error_code=0), direction="response", assigned=2)
+    tapped = Taken(struck)
+
+    assert tapped.frame_faults.on_response(tapped.entry, {"error": 0}) is None
+    assert tapped.frame_faults.on_response(tapped.entry, {"error": 0, "partitions": (("t", 0),)}) is None
+    assert tapped.frame_faults.on_response(tapped.entry, {"error": 0, "partitions": (("t", 0), ("t", 1))}) == struck
+
+
 def test_no_fault_acts_on_what_cannot_be_read() -> None:
     tapped = Taken(fault(Answer(error_code=27)))
     unread = Entry(passing=passing_of(b"\x00\x0c\x00\x63\x00\x00\x00\x09"))

@@ -62,10 +62,13 @@ def test_no_default_stands_in_for_a_setting_that_decides_when_an_answer_is_due(m
     assert (upstream.settings, upstream.untold) == (None, "the broker does not report group.initial.rebalance.delay.ms")
 
 
-def test_settings_in_which_the_brokers_differ_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_in_which_the_brokers_differ_are_those_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
     upstream = told_as(monkeypatch, {**DECISIVE, "group.max.size": "7"}, {**DECISIVE, "group.max.size": "9"})
 
     assert (upstream.settings, upstream.untold) == (None, "the brokers differ in group.max.size")
+    sizes = {node: settings["group.max.size"] for node, settings in upstream.to_json()["settings_of_nodes"].items()}
+    assert sizes == {str(broker.node): "9" if broker.address[0] == "broker-1" else "7" for broker in upstream.brokers}
+    assert "settings_of_nodes" not in told_as(monkeypatch, dict(DECISIVE)).to_json()
 
 
 def test_settings_that_only_one_broker_reports_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:

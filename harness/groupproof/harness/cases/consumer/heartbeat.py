@@ -38,10 +38,8 @@ from groupproof.harness.model.plan_builders import (
     resume,
     silences,
     start,
-    strikes,
 )
 from groupproof.harness.model.verdicts import Verdict
-from groupproof.protocol.faults import Drop
 from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = ["CASES"]
@@ -354,7 +352,7 @@ _LOST: tuple[Case, ...] = (
     _unheard("late-answer", "A heartbeat whose answer is two seconds late is waited for.", holds("lost", BEAT, ms=2_000), in_full=False),
     _unheard(
         "lost-answer", "A heartbeat whose answer never comes is given up after the request timeout, and sent again.",
-        strikes("lost", BEAT, Drop(), direction="response"), in_full=True, patient=True,
+        silences("lost", BEAT, direction="response"), in_full=True, patient=True,
     ),
     _unheard(
         "silent-connection", "A member whose coordinator falls silent on a connection opens another.", silences("lost", BEAT), in_full=True, patient=True

@@ -23,9 +23,8 @@ from groupproof.harness.judging.case_checkers.consumer.epoch_rhythm import never
 from groupproof.harness.judging.case_checkers.reactions import request_came
 from groupproof.harness.model.case import Case, Judge
 from groupproof.harness.model.plan import Plan, Step
-from groupproof.harness.model.plan_builders import answers, cuts, delivered, grow, heal, holds, mark, passing, start, strikes
+from groupproof.harness.model.plan_builders import answers, cuts, delivered, grow, heal, holds, mark, passing, silences, start
 from groupproof.harness.model.verdicts import Verdict
-from groupproof.protocol.faults import Drop
 from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = ["CASES"]
@@ -216,7 +215,7 @@ _LOST: tuple[Case, ...] = (
     _unheard("late-answer", "A member that is let in two seconds late takes up what it was assigned.", holds("lost", BEAT, ms=2_000)),
     _unheard(
         "lost-answer", "A member whose join is never answered joins again after the request timeout, as the member that it is.",
-        strikes("lost", BEAT, Drop(), direction="response"), _AGAIN, request_timeout_ms=_PATIENCE_MS,
+        silences("lost", BEAT, direction="response"), _AGAIN, request_timeout_ms=_PATIENCE_MS,
     ),
 )  # fmt: skip
 

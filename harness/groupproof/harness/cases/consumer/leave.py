@@ -49,10 +49,9 @@ from groupproof.harness.model.plan_builders import (
     holds,
     mark,
     passing,
+    silences,
     start,
-    strikes,
 )
-from groupproof.protocol.faults import Drop
 from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = ["CASES"]
@@ -280,7 +279,7 @@ _TROUBLE: tuple[Case, ...] = (
     _troubled(
         "lost-answer",
         "A close goes on though the leave is never answered.",
-        strikes("error", BEAT, Drop(), direction="response", member_epoch=LEAVE),
+        silences("error", BEAT, direction="response", member_epoch=LEAVE),
         within_ms=12_000,
         request_timeout_ms=2_000,
     ),

@@ -122,7 +122,10 @@ class GroupproofCoordinator:
         return self._put_in(Hold(ms=ms), api, direction, may_miss, where)
 
     def drop(self, api: str, *, direction: Direction = "response", may_miss: bool = False, **where: Unpack[Where]) -> GroupproofFault:
-        """Drop the frame: the request never reaches the coordinator, or the answer never the client."""
+        """Drop the frame: the request never reaches the coordinator, or the answer never the client.
+
+        No broker answers later requests of the connection then, and a client need not survive that: use `silence` for a lost answer.
+        """
         return self._put_in(Drop(), api, direction, may_miss, where)
 
     def cut(

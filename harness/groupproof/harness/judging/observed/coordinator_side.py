@@ -106,6 +106,7 @@ def _unexpected(divergence: Divergence, story: Trace) -> UnexpectedAnswer:
 
 def _judged(group: str, trace: Trace, upstream: Mapping[str, Any] | None, *, is_cut: bool, **how: Any) -> CaseResult | UnjudgedSide:
     story = [obs for obs in trace if obs.group == group]
+    upstream = upstream if upstream is None else _with_settings_of_coordinator(story, upstream)
     why = "more was seen than is kept" if is_cut else _unknown(group, upstream) or next((why for look in _looks(story) if (why := look(story))), "")
     why = why or next(_beside(story, trace), "")
     if why or upstream is None:
@@ -136,6 +137,20 @@ def _unknown(group: str, upstream: Mapping[str, Any] | None) -> str:
     if upstream["groups"] is None or upstream["settings"] is None:
         return str(upstream["untold"])
     return "the group was there before the tap" if group in upstream["groups"] else ""
+
+
+def _with_settings_of_coordinator(story: Trace, upstream: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the upstream with the settings of the broker that coordinated the group, where the brokers differ. One that moved between such brokers
+    has none."""
+    of_nodes = upstream.get("settings_of_nodes")
+    if not of_nodes:
+        return upstream
+    answers = [obs for obs in story if obs.kind == "response" and obs.api != Api.FIND_COORDINATOR.title and obs.error not in COORDINATOR_UNAVAILABLE]
+    nodes = {str(obs.node) for obs in answers}
+    if len(nodes) == 1 and (settings := of_nodes.get(*nodes)) is not None:
+        return {**upstream, "settings": settings}
+    several = f"; the group was answered by {', '.join(sorted(nodes))}" if len(nodes) > 1 else ""
+    return {**upstream, "untold": f"{upstream['untold']}{several}"}
 
 
 def _fine(answers: int, kept: tuple[str, ...], profile: str) -> Finding:

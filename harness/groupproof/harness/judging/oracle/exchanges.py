@@ -55,6 +55,11 @@ class Exchange:
     muted_ms: float = 0.0
     throttle_ms: float = 0.0
 
+    def may_overtake(self, earlier: Exchange) -> bool:
+        """Return whether the broker can have processed it first: it was sent on another connection, and before the earlier answer was there."""
+        is_answered = earlier.answer is not None and not earlier.is_unread and earlier.seq < self.request.seq
+        return self.request.connection != earlier.request.connection and not is_answered
+
     def latest_ms(self, due_ms: float, allowance_ms: float) -> float:
         """Return until when an answer that is due at `due_ms` is in time.
 

@@ -127,7 +127,7 @@ class HistoryReplay:
             is_at_once = other.ready_ms == until and other.request.seq < first.seq
             if (other.ready_ms >= until and not is_at_once) or len(candidates) == _CANDIDATES_MAX:
                 break
-            if all(other.request.connection != candidate.request.connection for candidate in candidates):
+            if all(other.may_overtake(candidate) for candidate in candidates):
                 candidates.append(other)
         chosen = candidates[self._way("order", first.number, len(candidates), len(self._journal.steps)) if len(candidates) > 1 else 0]
         self._queue.remove(chosen)

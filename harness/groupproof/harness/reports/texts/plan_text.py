@@ -91,8 +91,11 @@ def _frame(selector: Selector) -> str:
     frame = f"answer to {selector.api}" if selector.direction == "response" else selector.api
     named = ("generation", "member_epoch", "role", "state", "member", "instance", "node")
     where = ", ".join(f"{name} {value}" for name in named if (value := getattr(selector, name)) is not None)
+    assigned = f"that assigns {selector.assigned} partition{'' if selector.assigned == 1 else 's'}" if selector.assigned is not None else ""
     error = f"that says {error_named(selector.error)}" if selector.error is not None else ""
-    return " ".join(filter(None, (_which(selector), frame, error, f"of {selector.client}" if selector.client else "", f"({where})" if where else "")))
+    return " ".join(
+        filter(None, (_which(selector), frame, error, assigned, f"of {selector.client}" if selector.client else "", f"({where})" if where else ""))
+    )
 
 
 def _which(selector: Selector) -> str:

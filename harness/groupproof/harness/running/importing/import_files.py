@@ -18,9 +18,9 @@ from groupproof.harness.running.importing.imported_event import ImportedEvent, m
 from groupproof.harness.running.importing.packet_trace import read_capture
 from groupproof.harness.running.importing.request_log import read_request_log
 from groupproof.harness.running.rejudge import split
-from groupproof.harness.running.trace_files import is_parquet, stream, traces_in
+from groupproof.harness.running.trace_files import stream, traces_in
 from groupproof.harness.subjects.offsets_topic.segment_files import is_segment, read_segments
-from groupproof.protocol.trace import Observation, Trace, read_trace
+from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.wire.offsets_topic import OffsetsTopic
 
 __all__ = ["PORTS", "FileKind", "import_files", "kind_of", "read_any"]
@@ -61,7 +61,7 @@ def read_any(files: Sequence[Path], *, ports: Sequence[int] = PORTS) -> list[Tra
     """Return the traces in files and folders, one for each run and case; all logs and captures together make one. Raise `WrongUsage`."""
     files = [file for path in files for file in (traces_in(path) if path.is_dir() else [path])]
     kinds = {file: FileKind.TRACE if file.is_dir() else kind_of(file) for file in files}
-    own = [trace for file in files if kinds[file] is FileKind.TRACE for trace in split(_trace(file))]
+    own = [trace for file in files if kinds[file] is FileKind.TRACE for trace in split(list(stream(file)))]
     others = [file for file in files if kinds[file] is not FileKind.TRACE]
     return [*own, *([import_files(others, ports=ports)] if others else [])]
 
@@ -111,16 +111,6 @@ def _columns(obs: Observation) -> dict[str, Any]:
 
 def _from_log(file: Path) -> list[ImportedEvent]:
     return [event for reader in (read_broker_log, read_request_log, read_client_log) for event in reader(_lines(file))]
-
-
-def _trace(file: Path) -> Trace:
-    if is_parquet(file):
-        return list(stream(file))
-    try:
-        with _reading(file):
-            return list(read_trace(_lines(file)))
-    except ValueError as error:
-        raise WrongUsage(f"{file} is no trace in NDJSON: {error}") from error
 
 
 @contextmanager

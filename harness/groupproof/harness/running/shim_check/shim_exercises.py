@@ -10,6 +10,9 @@ from typing import Any, Final
 
 import trio
 
+from groupproof.harness.judging.checkers.checker import findings_of
+from groupproof.harness.judging.checkers.shared.ownership import RecordsComeToOwners
+from groupproof.harness.model.verdicts import ADVERSE
 from groupproof.harness.running.shim_check.dialogue import EVENT_S, SUBSCRIBE_S, MemberDialogue
 from groupproof.harness.running.shim_check.exercise_setup import (
     END_S,
@@ -33,6 +36,7 @@ __all__ = ["closes", "commands", "cooperates", "end_of_stdin", "ends", "preferen
 
 _EVERY: Final = [["t", partition] for partition in range(TOPICS["t"])]
 _PAUSED_S: Final = 1.5
+_SETTLED_S: Final = 1.0
 _HELD_S: Final = 5.0
 _REVOKED_MS: Final = 300
 _REFUSAL: Final = ErrorCode.GROUP_AUTHORIZATION_FAILED
@@ -59,6 +63,7 @@ async def commands(setup: ExerciseSetup, dialogue: MemberDialogue) -> None:
     if dialogue.can("pause"):
         await _pauses(setup, dialogue)
     await _rebalances(setup, dialogue)
+    _holds_owners(setup, dialogue)
     if dialogue.can("resubscribe"):
         await _resubscribes(setup, dialogue)
     await closes(setup, dialogue)
@@ -159,10 +164,25 @@ async def _rebalances(setup: ExerciseSetup, dialogue: MemberDialogue) -> None:
             answers = await awaited_assignment(setup, dialogue, since, "another member's joining")
             gone = [obs for obs in callbacks(dialogue, since) if obs.seq <= answers.seq and obs.body["name"] != "partitions_assigned"]
             setup.expect(UNREVOKED, holds=bool(gone), word="partitions_revoked")
+        # Records that come long after the one rebalance and long before the next are of the member's partitions, however slowly it reports.
+        await trio.sleep(_SETTLED_S)
+        since = dialogue.now
+        setup.cluster.append("t", RECORDS)
+        await dialogue.event("records_consumed", since=since)
+        await trio.sleep(_SETTLED_S)
         since = dialogue.now
         await other.ask("close", {})
         await awaited_assignment(setup, dialogue, since, "another member's leaving")
     setup.say("tried: rebalances and their callbacks")
+
+
+def _holds_owners(setup: ExerciseSetup, dialogue: MemberDialogue) -> None:
+    """Compare the reported records with the partitions that the member had meanwhile, as the judge of CLIENT-63 does."""
+    trace = [obs for obs in dialogue.trace if obs.group in (None, dialogue.group)]
+    wrong = next((finding for finding in findings_of(RecordsComeToOwners(), trace) if finding.verdict in ADVERSE), None)
+    named = "" if wrong is None else f"records_consumed names {wrong.detail}, which the member did not have: {wrong.observed}"
+    setup.expect(named, holds=wrong is None, word="records_consumed")
+    setup.say("tried: records of the partitions that the member has")
 
 
 async def _resubscribes(setup: ExerciseSetup, dialogue: MemberDialogue) -> None:

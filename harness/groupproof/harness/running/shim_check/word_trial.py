@@ -21,6 +21,7 @@ __all__ = ["EXERCISE_OF", "TrialResult", "WordTrial"]
 EXERCISE_OF: Final[Mapping[str, Exercise]] = {
     "partitions_assigned": commands,
     "partitions_revoked": commands,
+    "records_consumed": commands,
     "resume": commands,
     "offsets_committed": refusals,
     "commit": refusals,

@@ -20,7 +20,7 @@ from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = ["faults_of"]
 
-_NUMBERS: Final = ("nth", "count", "generation", "member_epoch", "node", "error")
+_NUMBERS: Final = ("nth", "count", "generation", "member_epoch", "node", "error", "assigned")
 _TEXTS: Final = ("client", "group", "member", "instance", "role", "state")
 _PLAIN: Final[dict[str, Action]] = {
     "silence": Silence(), "drop": Drop(), "cut": Cut(), "reset": Cut(reset=True), "duplicate": Duplicate(), "hold": Hold(), "corrupt": Corrupt(),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from groupproof.coordinator.broker.frame_faults import FrameFaults, KnownGroup
+from groupproof.coordinator.broker.frame_faults import FrameFaults, KnownGroup, assigned_count
 from groupproof.coordinator.broker.interception import Interception
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.tap.groups_in_frames import GroupsInFrames
@@ -39,7 +39,7 @@ class TapFaults(FrameFaults):
 
     def on_response(self, entry: Entry, answer: Body) -> Fault | None:
         """Return the fault that acts on an answer before it is sent, or None. `answer` are the columns of its observation."""
-        return self._fault_for(entry, "response", answer_columns(entry, answer))
+        return self._fault_for(entry, "response", answer_columns(entry, answer), assigned_count(answer))
 
     def answer(self, fault: Fault, entry: Entry, broker_answer: Body | None = None) -> dict[str, Any] | None:
         """Return the fault's own answer to a request. Return None where its version cannot express it."""
@@ -68,13 +68,13 @@ class TapFaults(FrameFaults):
         else:
             self.delivered(fault, entry.columns)
 
-    def _fault_for(self, entry: Entry, direction: str, columns: Body) -> Fault | None:
+    def _fault_for(self, entry: Entry, direction: str, columns: Body, assigned: int | None = None) -> Fault | None:
         wire = entry.passing.wire
         if wire is None or not self.interception.wants(wire.api.title, direction):
             return None
         group, groups = columns.get("group"), self._groups
         facts = KnownGroup(groups.generation(group), groups.role(group, columns.get("member")), groups.state(group))
-        return self.fault_on(wire, direction, columns, facts)
+        return self.fault_on(wire, direction, columns, facts, assigned)
 
 
 def answer_columns(entry: Entry, answer: Body) -> dict[str, Any]:

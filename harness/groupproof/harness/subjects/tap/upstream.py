@@ -37,6 +37,8 @@ class UpstreamInfo:
     """The upstream at the start. `groups` are the existing ones, or None where they are unknown; `untold` then says why. The same holds for
     `settings`.
 
+    Where the brokers differ, `settings` are None, and `settings_of_nodes` has those of each: a group has its coordinator's.
+
     `topics` have their ids and their numbers of partitions. None where the brokers have no topic ids.
     """
 
@@ -46,6 +48,7 @@ class UpstreamInfo:
     settings: Mapping[str, str] | None
     untold: str = ""
     topics: Mapping[str, tuple[str, int]] | None = None
+    settings_of_nodes: Mapping[int, Mapping[str, str]] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the body of its event in the trace."""
@@ -54,7 +57,8 @@ class UpstreamInfo:
         brokers = [[broker.node, *broker.address] for broker in self.brokers]
         topics = None if self.topics is None else {name: list(topic) for name, topic in self.topics.items()}
         fields = {"profile": self.profile, "brokers": brokers, "groups": groups, "settings": settings, "topics": topics}
-        return {"name": "upstream", **fields, "untold": self.untold}
+        of_nodes = None if self.settings_of_nodes is None else {str(node): dict(values) for node, values in self.settings_of_nodes.items()}
+        return {"name": "upstream", **fields, "untold": self.untold, **({} if of_nodes is None else {"settings_of_nodes": of_nodes})}
 
 
 async def meet_upstream(
@@ -71,7 +75,8 @@ async def meet_upstream(
     except (*GONE, NoCommonVersion) as error:
         raise BrokenEnvironment(f"{host}:{port} does not answer as a broker: {str(error) or type(error).__name__}") from error
     groups = await _groups(connect, brokers)
-    settings = _common([_settings(await reported_settings(connect, address)) for address in [broker.address for broker in brokers] or bootstrap[:1]])
+    of_brokers = [_settings(await reported_settings(connect, address)) for address in [broker.address for broker in brokers] or bootstrap[:1]]
+    settings = _common(of_brokers)
     return UpstreamInfo(
         profile=profile or matching_profile(ranges),
         brokers=brokers,
@@ -79,6 +84,7 @@ async def meet_upstream(
         settings=None if isinstance(settings, str) else settings,
         untold=next((item for item in (groups, settings) if isinstance(item, str)), ""),
         topics=topics,
+        settings_of_nodes=_by_node(brokers, of_brokers) if isinstance(settings, str) else None,
     )
 
 
@@ -100,7 +106,7 @@ def _settings(by_name: Mapping[str, str | None] | str) -> dict[str, str] | str:
 
 
 def _common(of_brokers: Sequence[dict[str, str] | str]) -> dict[str, str] | str:
-    """Return the settings that all brokers have, or why they are unknown: where brokers differ, a group's coordinator decides, and may move."""
+    """Return the settings that all brokers have, or why there are none: a broker does not report them, or the brokers differ."""
     first, *others = of_brokers
     if isinstance(first, str):
         return first
@@ -110,6 +116,12 @@ def _common(of_brokers: Sequence[dict[str, str] | str]) -> dict[str, str] | str:
         if unlike := sorted(name for name in {*first, *settings} if first.get(name) != settings.get(name)):
             return f"the brokers differ in {', '.join(unlike)}"
     return first
+
+
+def _by_node(brokers: Sequence[NamedBroker], of_brokers: Sequence[dict[str, str] | str]) -> dict[int, dict[str, str]] | None:
+    """Return the settings of each broker; None where one does not report them."""
+    found = {broker.node: settings for broker, settings in zip(brokers, of_brokers, strict=False) if not isinstance(settings, str)}
+    return found if found and len(found) == len(of_brokers) else None
 
 
 async def _groups(connect: Connect, brokers: Sequence[NamedBroker]) -> tuple[str, ...] | str:
