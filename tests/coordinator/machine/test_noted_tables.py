@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
-from groupproof.coordinator.machine.bound_tables import BoundTables, bound_tables
+from groupproof.coordinator.machine.bound_tables import BoundTables, Rule, bound_tables
 from groupproof.coordinator.machine.coordinator import Arrival, Coordinator
 from groupproof.coordinator.machine.variant import REFERENCE
 from groupproof.protocol.rules import known_profiles, profile, profiles
@@ -16,7 +18,15 @@ from groupproof.protocol.wire.messages import HeartbeatRequest, JoinGroupRequest
 
 
 def _rows(tables: BoundTables) -> list[object]:
-    cells = (*tables.cells.values(), tables.only or {}, tables.none, tables.before, tables.before_open, tables.of_class, tables.before_of_class)
+    cells: tuple[Mapping[Any, tuple[Rule, ...]], ...] = (
+        *tables.cells.values(),
+        tables.only or {},
+        tables.none,
+        tables.before,
+        tables.before_open,
+        tables.of_class,
+        tables.before_of_class,
+    )
     return [
         (place, [(rule.row, rule.name, rule.effects, rule.says, rule.says_error) for rule in rules]) for of in cells for place, rules in of.items()
     ]

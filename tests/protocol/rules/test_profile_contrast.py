@@ -18,7 +18,7 @@ FIELD, CELL = "first_group_epoch", "Heartbeat/CompletingRebalance"
 def test_another_value_of_a_field_is_read_where_the_field_is() -> None:
     contrast = contrast_of("kafka-4.4", mixed("kafka-4.4", FIELD, NAME))
 
-    assert (contrast.fields, contrast.rows) == ({FIELD}, {})
+    assert (contrast.fields, contrast.rows) == (frozenset({FIELD}), {})
     assert contrast.is_read(Reads(fields={FIELD}))
     assert not contrast.is_read(Reads(fields={"describes_pending"}, rows={CELL: 99}))
 
@@ -31,7 +31,7 @@ def test_another_row_is_read_where_its_number_is_reached() -> None:
     number = next(number for number, (row, was) in enumerate(zip(_cell(NAME), _cell(OTHER), strict=False)) if row != was)
     contrast = contrast_of(NAME, mixed(NAME, CELL, OTHER))
 
-    assert (contrast.fields, contrast.rows) == (set(), {CELL: number})
+    assert (contrast.fields, contrast.rows) == (frozenset[str](), {CELL: number})
     assert [contrast.is_read(Reads(rows={CELL: reached})) for reached in (number - 1, number, number + 1)] == [False, True, True]
     assert not contrast.is_read(Reads(rows={"Heartbeat/Stable": 99}))
 
