@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -23,6 +23,7 @@ from groupproof.protocol.rules.classic.signs_of_life import ANOTHER, HELD_TO, RE
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.mends import MENDED, MENDED_ROWS, MENDS, mends_of
 from groupproof.protocol.rules.consumer.open_release_fields import OPEN_RELEASE_FIELDS
+from groupproof.protocol.rules.dialect_registry import on_change
 from groupproof.protocol.rules.noted_reads import Reads, noting
 from groupproof.protocol.rules.profile_contrast import contrast_of
 from groupproof.protocol.rules.profiles import UnknownProfile, mixed, noted, root_of
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["MixedRelease", "RulesRead", "mixed_releases"]
 
 PARTS_MAX: Final = 4
+_MIXES_MAX: Final = 8_192
 _BEFORE: Final = "before"
 _SINCE_2_4: Final = (2, 4)
 
@@ -176,12 +178,17 @@ def _changed(profile: str, *, are_open: bool) -> Iterator[_Part]:
             yield _Part(name, f"{last.release} ({' and '.join(change.part for change in several)})", last.mends, is_change=True)
 
 
+@lru_cache(maxsize=_MIXES_MAX)
 def _exists(name: str) -> bool:
+    # To find that a release has a change already takes as long as to make its tables without it.
     try:
         profile_named(name)
     except UnknownProfile:
         return False
     return True
+
+
+on_change(_exists.cache_clear)
 
 
 def _mended(profile: str, replay: ReplayResult) -> Iterator[_Part]:
