@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from groupproof.coordinator.machine.function_registry import functions_of
+from groupproof.coordinator.machine.noted_tables import with_noted_rows
 from groupproof.coordinator.machine.variant import REFERENCE, profile_with
 from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, state_name
 from groupproof.protocol.rules.dialect_registry import on_change
+from groupproof.protocol.rules.noted_reads import NotedFields
 from groupproof.protocol.rules.profiles import base_of
 from groupproof.protocol.rules.profiles import profile as profile_named
 from groupproof.protocol.vocabulary import ErrorCode
@@ -48,6 +50,7 @@ class Rule:
     effects: tuple[Callable[[EffectContext, Event], None], ...]
     after: tuple[Callable[[EffectContext, Event], None], ...]
     says: Callable[[Event], GroupResponse] | None  # the function that answers a request at once
+    says_error: Callable[[Any, Any, Mapping[str, int]], GroupResponse] | None  # the one that answers it with the row's error code
     is_recorded: bool  # a check that changes nothing is not worth an `AppliedRow`
 
 
@@ -88,12 +91,13 @@ def bound_tables(profile: Profile, variant: Variant) -> BoundTables:
     Cells that a variant, or a part of another release, does not change reuse the release's rules.
     """
     own, profile = _release(profile, variant), profile_with(profile, variant)
+    if own is not None and variant is REFERENCE and _has_cells_of(profile, own.profile):
+        altered = replace(own, profile=profile, fields=profile.fields)
+        return with_noted_rows(altered) if isinstance(altered.fields, NotedFields) else altered
     tables = tuple(profile.tables.values())
     functions = {table.dialect: functions_of(table.dialect) for table in tables}
     home = _home(tables, functions)
-    fields = profile.fields
-    own = own if own is not None and own.fields == fields else None
-    binder = _Binder(variant, tuple(functions.values()), home, fields, own)
+    binder = _Binder(variant, tuple(functions.values()), home, own)
     cells = {table.dialect: binder.cells(table) for table in tables}
     before = {kind: rules for table in tables for kind, rules in binder.before(table).items()}
     gate = frozenset(guard for function in functions.values() for guard in function.gate) - variant.guards.keys()
@@ -121,7 +125,7 @@ def bound_tables(profile: Profile, variant: Variant) -> BoundTables:
         requests=_first_of(function.requests for function in functions.values()),
         batches=_first_of(function.batches for function in functions.values()),
         restored=_first_of(function.restored for function in functions.values()),
-        fields=fields,
+        fields=profile.fields,
         appends={kind: answers for table in tables for kind, answers in table.appends.items()},
         check_config=next((function.check_config for function in functions.values() if function.check_config is not None), _no_config),
         config_defaults=next((function.config_defaults for function in functions.values() if function.config_defaults is not None), lambda *_: {}),
@@ -137,6 +141,15 @@ def _release(profile: Profile, variant: Variant) -> BoundTables | None:
         return bound_tables(profile, REFERENCE)
     base = base_of(profile.name)
     return bound_tables(profile_named(base), REFERENCE) if base else None
+
+
+def _has_cells_of(profile: Profile, other: Profile) -> bool:
+    """Return whether two profiles differ in nothing but the values of fields."""
+    pairs = [(table, other.tables.get(name)) for name, table in profile.tables.items()]
+    return len(profile.tables) == len(other.tables) and all(
+        was is not None and table.cells is was.cells and table.before_group is was.before_group and table.appends is was.appends
+        for table, was in pairs
+    )
 
 
 def _no_config(settings: Settings, fields: Mapping[str, int], group_id: str, configs: Mapping[str, str]) -> tuple[ErrorCode, dict[str, int]]:
@@ -176,7 +189,6 @@ class _Binder:
     variant: Variant
     functions: tuple[DialectFunctions, ...]
     home: Mapping[EventKind, DialectFunctions]
-    fields: Mapping[str, int]
     release: BoundTables | None = None
 
     def cells(self, table: Table) -> dict[Place, tuple[Rule, ...]]:
@@ -237,12 +249,8 @@ class _Binder:
     def _rule(self, kind: EventKind, where: str, row: Row, words: _Functions) -> Rule:
         does, after = tuple(words.effects[effect] for effect in row.effects), tuple(words.effects[effect] for effect in row.after)
         home = self.home.get(kind, words.own)
-        says = self._answer(row, words.answers, home) if kind in home.dialect.requests else None
+        is_error, is_answered = isinstance(row.answer, ErrorCode), kind in home.dialect.requests
+        says = None if not is_answered or is_error or row.answer is None else words.answers[row.answer]
+        says_error = home.error_answer if is_answered and is_error else None
         is_recorded = kind not in words.own.quiet or bool(does or after or row.then)
-        return Rule(row, f"{kind.value}/{where}/{row.name}", words.guards[row.guard], does, after, says, is_recorded)
-
-    def _answer(self, row: Row, answers: Mapping[Any, Any], home: DialectFunctions) -> Callable[[Event], GroupResponse] | None:
-        answer, fields, error_answer = row.answer, self.fields, home.error_answer
-        if isinstance(answer, ErrorCode):
-            return lambda event: error_answer(event, answer, fields)
-        return None if answer is None else answers[answer]
+        return Rule(row, f"{kind.value}/{where}/{row.name}", words.guards[row.guard], does, after, says, says_error, is_recorded)

@@ -43,9 +43,9 @@ def due_refusals(engine: Engine, event: Event) -> list[DueRefusal]:
     rules = list(_refusing(engine, event))
     alike = [rule for rule in rules if _marks(rule.row) == _marks(rules[0].row)]
     return [
-        DueRefusal(rule.name, rule.row.requirement, rule.row.answer, rule.says(event))
+        DueRefusal(rule.name, rule.row.requirement, rule.row.answer, answer)
         for rule in alike
-        if isinstance(rule.row.answer, ErrorCode) and rule.says is not None
+        if isinstance(rule.row.answer, ErrorCode) and (answer := engine.answer_by(rule, event)) is not None
     ]
 
 

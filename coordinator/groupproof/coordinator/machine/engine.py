@@ -142,6 +142,12 @@ class Engine:
     def offsets(self, group_id: str) -> Offsets:
         return self.partition(group_id).offsets.setdefault(group_id, Offsets())
 
+    def answer_by(self, rule: Rule, event: Event) -> GroupResponse | None:
+        """Return the answer that a row gives to a request at once, None where it gives none."""
+        if rule.says_error is not None:
+            return rule.says_error(event, rule.row.answer, self.fields)
+        return None if rule.says is None else rule.says(event)
+
     def _perform(self, rule: Rule, event: Event) -> None:
         if rule.is_recorded:
             token = None if event.arrival is None else event.arrival.token
@@ -150,8 +156,8 @@ class Engine:
             effect(self, event)
         if rule.row.then is not None:
             self._record_transition(event, rule.row.then, rule.name, _reason(rule.row, event))
-        if rule.says is not None and event.arrival is not None:
-            self.out.append(Reply(event.arrival.token, rule.says(event)))
+        if event.arrival is not None and (answer := self.answer_by(rule, event)) is not None:
+            self.out.append(Reply(event.arrival.token, answer))
         for effect in rule.after:
             effect(self, event)
 

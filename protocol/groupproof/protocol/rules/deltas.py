@@ -95,7 +95,8 @@ def place(change: Change, state: State) -> str:
 
 def with_effects(row: Row, effects: Effects) -> Row:
     """Return the row with each effect in `effects` replaced by its earlier ones."""
-    if not {*row.effects, *row.after} & effects.keys():
+    replaced = effects.keys()
+    if replaced.isdisjoint(row.effects) and replaced.isdisjoint(row.after):
         return row
     return replace(row, effects=_instead(row.effects, effects), after=_instead(row.after, effects))
 

@@ -19,10 +19,11 @@ from groupproof.protocol.rules.defaults import defaults
 from groupproof.protocol.rules.deltas import CoordinatorKind
 from groupproof.protocol.rules.dialect import Dialect, Table, table_of, with_part
 from groupproof.protocol.rules.dialect_registry import dialect_named, dialects, on_change, relative_named
+from groupproof.protocol.rules.noted_reads import NotedFields
 from groupproof.protocol.vocabulary import Api
 
 __all__ = [
-    "Profile", "UnknownProfile", "api_versions", "base_of", "default_profiles", "known_profiles", "mixed", "neighbours", "profile", "profile_of", "profiles", "relatives", "root_of", "rows",
+    "Profile", "UnknownProfile", "api_versions", "base_of", "default_profiles", "known_profiles", "mixed", "neighbours", "noted", "profile", "profile_of", "profiles", "relatives", "root_of", "rows",
     "spoken_in",
 ]  # fmt: skip
 
@@ -33,6 +34,12 @@ _WITH: Final = " with "
 
 _OF: Final = " of "
 """Stands before the other release."""
+
+_NOTED: Final = "reads noted"
+"""Stands for the part by which a profile differs from itself in nothing but that what is read of it is noted."""
+
+_RESOLVED_MAX: Final = 512
+"""Many mixed profiles are compared for each answer that a broker's own rules do not explain."""
 
 
 class UnknownProfile(ValueError):
@@ -92,6 +99,17 @@ class Profile:
         raise KeyError(f"{self.name} has no rule {name}")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _NotedProfile(Profile):
+    """A profile whose fields, and whose rows in a machine, note that they are read (`noting`)."""
+
+    noted: NotedFields
+
+    @property
+    def fields(self) -> Mapping[str, int]:
+        return self.noted
+
+
 def profiles() -> tuple[str, ...]:
     """Return the names of the profiles of Kafka's releases, oldest first."""
     return tuple(RELEASES)
@@ -135,7 +153,7 @@ def _after(name: str) -> str:
     return next(text for text in names[names.index(name) + 1 :] if line_of(text) is line_of(name))
 
 
-@lru_cache
+@lru_cache(maxsize=_RESOLVED_MAX)
 def _resolved(name: str) -> Profile:
     found = relative_named(name)
     if found is not None:
@@ -179,6 +197,11 @@ def mixed(name: str, part: str, other: str) -> str:
     return f"{name}{_WITH}{part} of {other}"
 
 
+def noted(name: str) -> str:
+    """Return the name of the same profile, of which is noted what is read (`noted_reads.noting`)."""
+    return f"{name}{_WITH}{_NOTED}"
+
+
 def base_of(name: str) -> str:
     """Return the profile that has one part from another, by the name from `mixed`; "" for a profile that is no mix."""
     return name.rpartition(_WITH)[0]
@@ -192,6 +215,12 @@ def root_of(name: str) -> str:
 def _mixed(name: str) -> Profile:
     """Return a profile by its name from `mixed`; raise `UnknownProfile` for a part that one of the two does not have."""
     base, _, rest = name.rpartition(_WITH)
+    if rest == _NOTED:
+        own = _resolved(base)
+        return _NotedProfile(
+            name=name, release=own.release, line=own.line, tables=own.tables, api_versions=own.api_versions, defaults=own.defaults,
+            noted=NotedFields(own.fields),
+        )  # fmt: skip
     part, _, other = rest.rpartition(_OF)
     return _with_changes(name, base) if part in NAMED_CHANGES else replace(_with_part(_resolved(base), part, other), name=name)
 

@@ -1,16 +1,20 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 from tests.harness.judging.oracle.recording import SETTINGS, Recording, bodied, changed
-from tests.power.coordinators import judgements
+from tests.power.coordinators import judgements, played
 
 from groupproof.coordinator.machine.variant import Variant
 from groupproof.coordinator.planted.variants import variant_named
 from groupproof.harness.cases.coordinator import CASES
 from groupproof.harness.judging.oracle import findings_of
+from groupproof.harness.judging.oracle.mixed_releases import RulesRead
+from groupproof.harness.judging.oracle.replay_result import ReplayResult
 from groupproof.harness.judging.ruling import Judgement
+from groupproof.harness.judging.script_judgement import judge_script_run
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.rules import profile
 from groupproof.protocol.rules.cells import Row
@@ -21,6 +25,7 @@ from groupproof.protocol.rules.consumer.open_release_fields import OPEN_RELEASE_
 from groupproof.protocol.rules.deltas import Change
 from groupproof.protocol.rules.profiles import mixed
 from groupproof.protocol.rules.requirements import by_id
+from groupproof.protocol.trace import Trace
 from groupproof.protocol.vocabulary import ErrorCode, Level
 
 BY_ID = {case.id: case for case in CASES}
@@ -274,3 +279,53 @@ def test_a_downgrade_that_is_refused_with_another_code_is_not_the_mended_one() -
 
 def test_what_came_with_2_4_or_before_is_no_option_of_a_later_coordinator() -> None:
     assert judgements("one-more-than-max-size", [BY_ID["size/classic/full-direct"]])["size/classic/full-direct"].verdict is Verdict.FAILED
+
+
+PLANTED = [
+    ("gone/Heartbeat/PreparingRebalance/rebalancing", "heartbeat/classic/preparing"),
+    ("gone/InitialDelayEnd/PreparingRebalance/only-absent-static", "classic-group/consumer/initial-delay-ends-without-joins"),
+]
+"""Bugs of both dialects, and a case that fails on each."""
+
+
+def judged_by(trace: Trace, case: str, monkeypatch: pytest.MonkeyPatch, tells_apart: Callable[[RulesRead, str], bool]) -> tuple[Judgement, int]:
+    """Return the judgement, and how many replays by other rules it took."""
+    tried = 0
+
+    def counting(self: RulesRead, other: str) -> bool:
+        nonlocal tried
+        answer = tells_apart(self, other)
+        tried += answer
+        return answer
+
+    with monkeypatch.context() as patched:
+        patched.setattr(RulesRead, "tells_apart", counting)
+        if tells_apart is always:
+            patched.setattr(RulesRead, "reads_field", always)
+        return judge_script_run(BY_ID[case], trace), tried
+
+
+def always(*_: object) -> bool:
+    return True
+
+
+@pytest.mark.parametrize(("bug", "case"), PLANTED)
+def test_a_verdict_is_the_same_as_if_all_rules_had_been_tried(bug: str, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = played(bug, [BY_ID[case]])[case].trace
+    judgement, tried = judged_by(trace, case, monkeypatch, RulesRead.tells_apart)
+    by_all, all_tried = judged_by(trace, case, monkeypatch, always)
+
+    assert judgement == by_all
+    assert judgement.verdict in (Verdict.FAILED, Verdict.NON_STRICT)
+    assert tried < all_tried
+
+
+def test_where_the_own_rules_go_on_by_themselves_nothing_is_known_of_others() -> None:
+    def goes_on(_: str) -> ReplayResult:
+        return ReplayResult(steps=(), forks=(), transitions=(), names={})
+
+    other = mixed("kafka-4.4", "first_group_epoch", "kafka-4.1")
+
+    assert not RulesRead("kafka-4.4", lambda _: None).tells_apart(other)
+    assert RulesRead("kafka-4.4", goes_on).tells_apart(other)
+    assert RulesRead("kafka-4.4", goes_on).reads_field("first_group_epoch")

@@ -10,19 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from groupproof.protocol.rules import api_versions, profiles
 from groupproof.protocol.rules import profile as profile_named
-from groupproof.protocol.rules.cells import Row
+from groupproof.protocol.rules.cells import Row, cell_name
 from groupproof.protocol.rules.classic.classic_terms import VERSION_GUARDS, Guard
 from groupproof.protocol.rules.classic.named_changes import changes_beside
 from groupproof.protocol.rules.classic.signs_of_life import ANOTHER, HELD_TO, REFUSALS_OF_MEMBERS, SIGNS_OF_LIFE
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.mends import MENDED, MENDED_ROWS, MENDS, mends_of
 from groupproof.protocol.rules.consumer.open_release_fields import OPEN_RELEASE_FIELDS
-from groupproof.protocol.rules.profiles import UnknownProfile, mixed, root_of
+from groupproof.protocol.rules.dialect_registry import on_change
+from groupproof.protocol.rules.noted_reads import Reads, noting
+from groupproof.protocol.rules.profile_contrast import contrast_of
+from groupproof.protocol.rules.profiles import UnknownProfile, mixed, noted, root_of
 from groupproof.protocol.rules.requirements import by_id
 from groupproof.protocol.vocabulary import Api, Level
 
@@ -30,9 +34,10 @@ if TYPE_CHECKING:
     from groupproof.harness.judging.oracle.replay_result import ReplayResult
     from groupproof.protocol.rules import Profile
 
-__all__ = ["MixedRelease", "mixed_releases"]
+__all__ = ["MixedRelease", "RulesRead", "mixed_releases"]
 
 PARTS_MAX: Final = 4
+_MIXES_MAX: Final = 8_192
 _BEFORE: Final = "before"
 _SINCE_2_4: Final = (2, 4)
 
@@ -70,13 +75,38 @@ def mixed_releases(profile: str, replay: ReplayResult, explain: Explain, *, are_
 def _first(profile: str, replay: ReplayResult, explain: Explain, *, are_open: bool) -> MixedRelease | None:
     if replay.divergence is None or replay.divergence.kind == "lost":
         return None
-    for part in _profiles(profile, replay, are_open=are_open):
-        tried = explain(part.profile)
+    rules = RulesRead(profile, explain)
+    for part in _profiles(profile, replay, rules, are_open=are_open):
+        tried = explain(part.profile) if rules.tells_apart(part.profile) else None
         if tried is not None and (not part.is_change or _is_borne_out(tried, replay)):
             return MixedRelease(
                 ended=replay, release=part.release, requirement=part.requirement, level=part.level, profile=part.profile, replay=tried
             )
     return None
+
+
+class RulesRead:
+    """What the replays of a history by `profile` read. A profile that differs only in what they do not read gives the same answers at the same times.
+
+    To try it would cost a replay, and show nothing. The reads are noted when somebody asks.
+    """
+
+    def __init__(self, profile: str, explain: Explain) -> None:
+        self._profile, self._explain = profile, explain
+
+    @cached_property
+    def _reads(self) -> Reads | None:
+        """Return what was read, None where the own profile goes on by itself: that says nothing of others."""
+        with noting() as reads:
+            again = self._explain(noted(self._profile))
+        return reads if again is None else None
+
+    def reads_field(self, name: str) -> bool:
+        return self._reads is None or name in self._reads.fields
+
+    def tells_apart(self, other: str) -> bool:
+        """Return whether the replays read anything in which the other profile differs."""
+        return self._reads is None or contrast_of(self._profile, other).is_read(self._reads)
 
 
 def _is_borne_out(tried: ReplayResult, replay: ReplayResult) -> bool:
@@ -95,10 +125,11 @@ class _Part(NamedTuple):
     level: Level = Level.INFO
 
 
-def _profiles(profile: str, replay: ReplayResult, *, are_open: bool) -> Iterator[_Part]:
+def _profiles(profile: str, replay: ReplayResult, rules: RulesRead, *, are_open: bool) -> Iterator[_Part]:
     """Yield each profile that differs in one part that may affect the divergence, with the part's release and the requirement by which it is open.
 
-    Equal contents of a part come once. A named change may affect the divergence by what an earlier request left behind (KAFKA-14009).
+    Equal contents of a part come once, and fields that no replay reads do not come. A named change may affect the divergence by what an earlier
+    request left behind (KAFKA-14009).
     """
     if are_open:
         yield from _mended(profile, replay)
@@ -106,7 +137,7 @@ def _profiles(profile: str, replay: ReplayResult, *, are_open: bool) -> Iterator
     contents: list[object] = []
     own = profile_named(profile)
     parts = list(_open_parts(own, replay) if are_open else _parts(own, replay))
-    for other, part in product(_others(own, replay), parts):
+    for other, part in product(_others(own, replay), [part for part in parts if part not in own.fields or rules.reads_field(part)]):
         name = mixed(profile, part, other)
         if not _exists(name):
             continue
@@ -147,12 +178,17 @@ def _changed(profile: str, *, are_open: bool) -> Iterator[_Part]:
             yield _Part(name, f"{last.release} ({' and '.join(change.part for change in several)})", last.mends, is_change=True)
 
 
+@lru_cache(maxsize=_MIXES_MAX)
 def _exists(name: str) -> bool:
+    # To find that a release has a change already takes as long as to make its tables without it.
     try:
         profile_named(name)
     except UnknownProfile:
         return False
     return True
+
+
+on_change(_exists.cache_clear)
 
 
 def _mended(profile: str, replay: ReplayResult) -> Iterator[_Part]:
@@ -219,4 +255,9 @@ def _content(profile: Profile, part: str) -> object:
     kind, _, place = part.partition("/")
     if place == _BEFORE:
         return [cell for table in profile.tables.values() for event, cell in table.before_group.items() if event.value == kind]
-    return [row for name, row in profile.named_rules() if name.startswith(f"{part}/")]
+    return [
+        row
+        for table in profile.tables.values() for event, states in table.cells.items() if event.value == kind
+        for state, cell in states.items() if cell_name(event, state, table.dialect.state_prefix) == part
+        for row in cell
+    ]  # fmt: skip
