@@ -18,6 +18,7 @@ from groupproof.harness.judging.clean_close import clean_close_of
 from groupproof.harness.judging.crashes import crash_in, gave_up_in
 from groupproof.harness.judging.empty_traces import impossible_events, silence_of
 from groupproof.harness.judging.lag import lags_in, most_lag_ms, with_lag
+from groupproof.harness.judging.own_correlations import with_own_correlations
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.judging.shim_claims import GROUP_TITLES, broken_claims, unattributed
 from groupproof.harness.judging.shim_word import word_of
@@ -45,7 +46,7 @@ def judge_run(case: Case, trace: Trace, universal: Sequence[Judge]) -> Judgement
 
     Findings use the names of the written case, not those that the run drew. So two runs with the same findings can be compared.
     """
-    trace = as_written(trace)
+    trace = with_own_correlations(as_written(trace))
     goodbye, why = clean_close_of(trace)
     receipts = sum(1 for obs in trace if obs.kind == "fault" and obs.detail == "delivered")
     ended = _ended_early(case, trace)

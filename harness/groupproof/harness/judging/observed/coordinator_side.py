@@ -22,6 +22,7 @@ from groupproof.harness.judging.observed.repetition import weighed
 from groupproof.harness.judging.oracle.predictions import read
 from groupproof.harness.judging.oracle.replay_result import Divergence
 from groupproof.harness.judging.oracle.tolerance import Tolerance
+from groupproof.harness.judging.own_correlations import with_own_correlations
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.model.case_dialect import dialect_of_apis
 from groupproof.harness.model.forwarded_frame import STOPPED
@@ -61,6 +62,7 @@ def judge_coordinator(
     without being recorded: the kit's own coordinator, whose trace has every frame. With `names_release`, an answer that is not the profile's is
     searched in all other releases, which takes seconds.
     """
+    trace = with_own_correlations(trace)
     upstream = upstream if upstream is None else {**upstream, _ONLY_WAY: is_only_way}
     groups = list(dict.fromkeys(obs.group for obs in trace if obs.kind == "request" and obs.group is not None and _joins(obs)))
     return [_judged(group, trace, upstream, is_cut=is_cut, names_release=names_release, tolerance=tolerance) for group in groups]

@@ -20,6 +20,7 @@ from groupproof.harness.judging.checkers.tracking.earlier_members import Earlier
 from groupproof.harness.judging.checkers.tracking.process_names import with_process_names
 from groupproof.harness.judging.checkers.tracking.reader_registry import membership_apis
 from groupproof.harness.judging.observed.repetition import all_weighed
+from groupproof.harness.judging.own_correlations import with_own_correlations
 from groupproof.harness.judging.ruling import Judgement, rule_on
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.case_dialect import case_id
@@ -44,7 +45,7 @@ NOBODY_ASKED: Final = "not judged: nobody asked to join"
 def judge_live(trace: Trace, *, is_whole: bool = True) -> list[CaseResult]:
     """Return a result for each group that a member named in `trace`, in order of appearance. Unless the trace `is_whole`, members may have joined
     before it."""
-    return [_judged(group, story, is_whole=is_whole) for group, story in _groups(trace)]
+    return [_judged(group, story, is_whole=is_whole) for group, story in _groups(with_own_correlations(trace))]
 
 
 def _groups(trace: Trace) -> Iterator[tuple[str, Trace]]:
