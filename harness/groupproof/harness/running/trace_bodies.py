@@ -40,7 +40,7 @@ class _Place(msgspec.Struct):
     offset: int = 0
 
 
-class _Said(msgspec.Struct):
+class _EventBody(msgspec.Struct):
     """What an event, a receipt, a transition or a timer says, as far as something reads it."""
 
     name: str = ""
@@ -67,7 +67,7 @@ class _Said(msgspec.Struct):
     waiting: str = ""
 
 
-class _Reported(_Said):
+class _MemberReport(_EventBody):
     """An event of a member with partitions or offsets."""
 
     partitions: tuple[_Place | tuple[str, int], ...] | None = ()
@@ -113,7 +113,7 @@ def checked(observations: Iterable[Observation]) -> Iterator[Observation]:
 
 def _type_of(obs: Observation) -> Any:
     if obs.kind not in ("request", "response"):
-        return _Reported if obs.kind == "event" and obs.body.get("name") in _REPORTS else _Said
+        return _MemberReport if obs.kind == "event" and obs.body.get("name") in _REPORTS else _EventBody
     return _TYPES.get((obs.api, obs.kind), _Compact)
 
 
