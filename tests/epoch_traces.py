@@ -18,6 +18,14 @@ BOTH: tuple[TopicPartition, ...] = (("t", 0), ("t", 1))
 _JOINED: dict[str, Any] = {"rebalance_timeout_ms": 30_000, "subscribed_topic_names": ["t"]}
 
 
+def _by_topic(partitions: Iterable[TopicPartition]) -> list[dict[str, Any]]:
+    """Return partitions as a body has them. A topic's name stands for its id."""
+    numbers: dict[str, list[int]] = {}
+    for topic, number in partitions:
+        numbers.setdefault(topic, []).append(number)
+    return [{"topic_id": topic, "partitions": found} for topic, found in numbers.items()]
+
+
 class EpochStory(Story):
     """Tells of heartbeats that join, keep, acknowledge and leave."""
 
@@ -26,7 +34,7 @@ class EpochStory(Story):
     ) -> Observation:
         """Tell of a heartbeat that is not answered yet; it is `full` where it says everything."""
         owned = None if owns is None else tuple(owns)
-        body: dict[str, Any] = {"member_epoch": epoch, "rebalance_timeout_ms": -1, "topic_partitions": None if owned is None else [*owned]}
+        body: dict[str, Any] = {"member_epoch": epoch, "rebalance_timeout_ms": -1, "topic_partitions": None if owned is None else _by_topic(owned)}
         body |= {"subscribed_topic_names": None, "subscribed_topic_regex": None} | (_JOINED if full or epoch == 0 else {}) | columns.pop("body", {})
         partitions = () if owned is None else owned
         return self.request(Api.CONSUMER_GROUP_HEARTBEAT, client, member=member, member_epoch=epoch, body=body, partitions=partitions, **columns)
@@ -34,7 +42,7 @@ class EpochStory(Story):
     def reply(self, asked: Observation, epoch: int | None = None, *, gives: Iterable[TopicPartition] | None = None, error: int = 0) -> Observation:
         """Tell of its answer, which `gives` an assignment."""
         partitions_ = None if gives is None else tuple(gives)
-        body = {"assignment": None if partitions_ is None else {"topic_partitions": [*partitions_]}}
+        body = {"assignment": None if partitions_ is None else {"topic_partitions": _by_topic(partitions_)}}
         granted = None if error else asked.member_epoch if epoch is None else epoch
         return self.answer(asked, error=error, member_epoch=granted, partitions=partitions_ or (), body=body)
 

@@ -16,7 +16,7 @@ from groupproof.protocol.vocabulary import Api, ErrorCode
 from groupproof.protocol.wire.message_codec import frame, read_response, warm, write_request
 
 FILES_MAX = 12
-CHANGES_MAX = 59
+CHANGES_MAX = 60
 HEARTBEAT_FILES_MAX = 9
 HEARTBEAT_CHANGES_MAX = 12
 

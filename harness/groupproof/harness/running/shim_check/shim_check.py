@@ -15,6 +15,7 @@ from typing import Final
 import trio
 
 from groupproof.coordinator.broker.reference_cluster import Cluster
+from groupproof.coordinator.machine.coordinator_settings import setting_names
 from groupproof.harness.model.errors import BrokenEnvironment, BrokenShim
 from groupproof.harness.running.error_search import trouble_in
 from groupproof.harness.running.plans.client_stage import COORDINATOR_DEFAULTS
@@ -93,7 +94,8 @@ class ShimCheck:
         """Run the exercises; stop if the `commands` exercise does not come to its end. Return the setup with the results."""
         recorder = self._recorder = Recorder(clock_from_now())
         async with trio.open_nursery() as nursery:
-            settings = {**COORDINATOR_DEFAULTS, **GROUP_SETTINGS}
+            of_groups = {name: value for name, value in GROUP_SETTINGS.items() if name in setting_names(self._profile)}
+            settings = {**COORDINATOR_DEFAULTS, **of_groups}
             cluster = Cluster(settings=settings, topics=TOPICS, records=RECORDS, recorder=recorder, profile=self._profile)
             await nursery.start(cluster.run)
             async with self._network.opened(cluster) as addresses:
