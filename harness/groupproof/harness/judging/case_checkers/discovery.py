@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import replace
+from functools import partial
 
-from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, overdue, timed_checker
-from groupproof.harness.judging.case_checkers.trace_queries import moment, report_due
+from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, overdue, timed_checker, unless
+from groupproof.harness.judging.case_checkers.trace_queries import hit_by, moment, report_due
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, waited
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS, error_of
 from groupproof.harness.judging.lag import lost_ms
@@ -157,26 +157,16 @@ def unless_asked_elsewhere(asked: TimedJudge, client: str, *, requirement: str =
     no-kafka asks all of its bootstrap brokers at once, and takes the first answer (`Promise.any` in `_findGroupCoordinator`).
     """
     claim = Claim(requirement=requirement, expected="The client gets its coordinator.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        elsewhere = None if asked.after is None else _answered_elsewhere(ev, client, asked.after)
-        if elsewhere is None:
-            yield from asked(ev)
-        else:
-            yield claim.ok("It had asked more than one broker at once, and another answered.", elsewhere)
-
-    return replace(asked, judge=judge)
+    return unless(asked, partial(_answered_elsewhere, client=client), claim, "It had asked more than one broker at once, and another answered.")
 
 
-def _answered_elsewhere(ev: Evidence, client: str, fault: str) -> Observation | None:
+def _answered_elsewhere(ev: Evidence, fault: str, *, client: str) -> Observation | None:
     """Return the successful answer to a lookup on another connection that was sent before the fault acted, and answered after the lookup that it hit."""
-    trigger = next(iter(ev.receipts(fault, "triggered")), None)
-    finds = ev.requests(Api.FIND_COORDINATOR, client)
-    hit = next((find for find in finds if trigger is not None and find.exchange_id == trigger.exchange_id), None)
+    hit = hit_by(ev, fault, Api.FIND_COORDINATOR, client)
     if hit is None:
         return None
-    others = [find for find in finds if find.connection != hit.connection and find.seq < moment(ev, fault).seq]
-    answers = (answer for find in others if (answer := ev.answer(find)) is not None)
+    finds = ev.requests(Api.FIND_COORDINATOR, client, before=moment(ev, fault).seq)
+    answers = (answer for find in finds if find.connection != hit.connection and (answer := ev.answer(find)) is not None)
     return next((answer for answer in answers if answer.seq > hit.seq and error_of(answer) == 0), None)
 
 

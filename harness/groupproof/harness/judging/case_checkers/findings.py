@@ -8,7 +8,7 @@ lasted that long. Otherwise `NotReached` makes the case INCONCLUSIVE.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import update_wrapper
 from inspect import signature
 from typing import Concatenate, ParamSpec
@@ -19,7 +19,7 @@ from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
 
-__all__ = ["TimedJudge", "end", "less_severe", "overdue", "timed_checker"]
+__all__ = ["TimedJudge", "end", "less_severe", "overdue", "timed_checker", "unless"]
 
 P = ParamSpec("P")
 
@@ -52,6 +52,19 @@ def timed_checker(findings: Callable[Concatenate[Evidence, P], Iterator[Finding]
         return TimedJudge(judge, bound.arguments["after"], bound.arguments["within_ms"])
 
     return update_wrapper(maker, findings)
+
+
+def unless(asked: TimedJudge, settles: Callable[[Evidence, str], Observation | None], claim: Claim, why: str) -> TimedJudge:
+    """Run `asked`, unless `settles` finds an observation that answers it before it is asked. It gets the fault that `asked` waits for; `why` is said."""
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        settled = None if asked.after is None else settles(ev, asked.after)
+        if settled is None:
+            yield from asked(ev)
+        else:
+            yield claim.ok(why, settled)
+
+    return replace(asked, judge=judge)
 
 
 def end(ev: Evidence, *, whole: bool = False) -> Observation:

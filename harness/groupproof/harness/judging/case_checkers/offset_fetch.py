@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from functools import partial
 
-from groupproof.harness.judging.case_checkers.findings import TimedJudge, overdue, timed_checker
-from groupproof.harness.judging.case_checkers.trace_queries import moment, report_due
+from groupproof.harness.judging.case_checkers.findings import TimedJudge, overdue, timed_checker, unless
+from groupproof.harness.judging.case_checkers.trace_queries import hit_by, moment, report_due
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import error_of
 from groupproof.harness.model.evidence import Evidence
@@ -49,42 +49,25 @@ def unless_asked_twice(asked: TimedJudge, client: str, *, requirement: str) -> T
     of the two the fault hits is a race of their threads.
     """
     claim = Claim(requirement=requirement, expected="The client gets its offsets.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        beside = None if asked.after is None else _answered_beside(ev, client, asked.after)
-        if beside is None:
-            yield from asked(ev)
-        else:
-            yield claim.ok("It had asked twice at once, and was answered the other time.", beside)
-
-    return replace(asked, judge=judge)
+    return unless(asked, partial(_answered_beside, client=client), claim, "It had asked twice at once, and was answered the other time.")
 
 
 def if_stable(asked: TimedJudge, client: str, *, requirement: str) -> TimedJudge:
     """Run `asked` only where the OffsetFetch that a fault answered with error 88 requires stable offsets. No broker gives that error to others
     (KIP-447)."""
     claim = Claim(requirement=requirement, expected="A client that asks for stable offsets alone knows such an answer.")
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        refused = None if asked.after is None else _refused(ev, client, asked.after)
-        if refused is not None and not refused.body.get("require_stable"):
-            yield claim.ok("It asks for whatever offsets there are.", refused)
-        else:
-            yield from asked(ev)
-
-    return replace(asked, judge=judge)
+    return unless(asked, partial(_asked_for_any, client=client), claim, "It asks for whatever offsets there are.")
 
 
-def _refused(ev: Evidence, client: str, fault: str) -> Observation | None:
-    """Return the OffsetFetch that triggered a fault."""
-    trigger = next(iter(ev.receipts(fault, "triggered")), None)
-    sent = [] if trigger is None else ev.requests(Api.OFFSET_FETCH, client, before=trigger.seq)
-    return next((obs for obs in sent if trigger is not None and obs.exchange_id == trigger.exchange_id), None)
+def _asked_for_any(ev: Evidence, fault: str, *, client: str) -> Observation | None:
+    """Return the OffsetFetch that a fault refused if it requires no stable offsets."""
+    refused = hit_by(ev, fault, Api.OFFSET_FETCH, client)
+    return None if refused is None or refused.body.get("require_stable") else refused
 
 
-def _answered_beside(ev: Evidence, client: str, fault: str) -> Observation | None:
+def _answered_beside(ev: Evidence, fault: str, *, client: str) -> Observation | None:
     """Return the successful answer to an OffsetFetch for the same partitions that was on its way when the fault refused the other."""
-    refusal, refused = next(iter(ev.receipts(fault, "triggered")), None), _refused(ev, client, fault)
+    refusal, refused = next(iter(ev.receipts(fault, "triggered")), None), hit_by(ev, fault, Api.OFFSET_FETCH, client)
     if refusal is None or refused is None:
         return None
     sent = ev.requests(Api.OFFSET_FETCH, client, before=refusal.seq)

@@ -12,6 +12,7 @@ __all__ = [
     "accepted",
     "clients",
     "explicit_offsets",
+    "hit_by",
     "late_lines_ms",
     "memberships_given",
     "moment",
@@ -26,6 +27,12 @@ __all__ = [
 def moment(ev: Evidence, name: str | None) -> Observation:
     """Return the observation of mark or delivery `name` (None: the first of all). Raise `NotReached` where there is none."""
     return ev.trace[max(ev.at(name), 0)]
+
+
+def hit_by(ev: Evidence, fault: str, api: Api, client: str) -> Observation | None:
+    """Return the client's request on which, or on whose answer, a fault acted first."""
+    triggers = {obs.exchange_id for obs in ev.receipts(fault, "triggered")[:1]}
+    return next((request for request in ev.requests(api, client) if request.exchange_id in triggers), None)
 
 
 def late_lines_ms(ev: Evidence, client: str) -> float:
