@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,15 @@ def test_what_nothing_reads_and_what_is_missing_is_let_pass() -> None:
     assert wrong_body(observation("request", {"of_a_later_release": [1]}, Api.JOIN_GROUP.title)) is None
     assert wrong_body(observation("response", {"anything": 1}, "OfAnotherDialect")) is None
     assert wrong_body(observation("event", {"name": "moved", "partitions": 50})) is None
+
+
+def test_what_a_shim_adds_to_the_contract_is_ignored() -> None:
+    own = observation("event", {"name": "cache_filled", "count": "many", "error": {"code": 1}})
+
+    assert wrong_body(replace(own, who="shim")) is None
+    assert wrong_body(own) is not None
+    assert wrong_body(observation("event", {"name": "records_consumed", "mark": 3})) is None
+    assert wrong_body(observation("event", {"name": "records_consumed", "count": "3"})) is not None
 
 
 @pytest.mark.parametrize("case", DRAWN, ids=lambda case: case.id)

@@ -20,6 +20,7 @@ from typing import Any, Final
 
 import msgspec
 
+from groupproof.harness.subjects.shims.contract_lines import EVENTS
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.wire import consumer_messages, messages
 
@@ -41,7 +42,27 @@ class _Place(msgspec.Struct):
 
 
 class _EventBody(msgspec.Struct):
-    """What an event, a receipt, a transition or a timer says, as far as something reads it."""
+    """What an event of the kit, a receipt, a transition or a timer says, as far as something reads it."""
+
+    name: str = ""
+    count: int = 0
+    error: str | int | None = None
+    message: str | None = None
+    generation: int | None = None
+    capabilities: tuple[str, ...] = ()
+    lag_ms: float = 0
+    mark: str = ""
+    step: str = ""
+    command: str = ""
+    stage: str = ""
+    action: str = ""
+    held: int = 0
+    why: str | None = None
+    waiting: str = ""
+
+
+class _MemberReport(msgspec.Struct):
+    """An event of the contract, or the answer to a command: what a shim reports of its member."""
 
     name: str = ""
     count: int = 0
@@ -54,24 +75,15 @@ class _EventBody(msgspec.Struct):
     generation: int | None = None
     ok: bool = False
     ignored: tuple[str, ...] = ()
-    capabilities: tuple[str, ...] = ()
     unimplemented: str | None = None
-    lag_ms: float = 0
-    mark: str = ""
-    step: str = ""
-    command: str = ""
-    stage: str = ""
-    action: str = ""
-    held: int = 0
-    why: str | None = None
-    waiting: str = ""
-
-
-class _MemberReport(_EventBody):
-    """An event of a member with partitions or offsets."""
-
     partitions: tuple[_Place | tuple[str, int], ...] | None = ()
     offsets: tuple[_Place | tuple[str, int, int], ...] | None = ()
+
+
+class _UnknownEvent(msgspec.Struct):
+    """An event of a shim that the contract does not name: it is ignored, whatever its fields are."""
+
+    name: str = ""
 
 
 class _Compact(msgspec.Struct):
@@ -83,7 +95,7 @@ class _Compact(msgspec.Struct):
     responses: tuple[Any, ...] | None = None
 
 
-_REPORTS: Final = ("partitions_assigned", "partitions_revoked", "partitions_lost", "records_consumed", "offsets_committed", "answer")
+_REPORTS: Final = (*EVENTS, "answer")
 _WHERE: Final = re.compile(r"(?P<due>.*?)(?: - at `\$(?P<path>[^`]*)`)?$")
 _DUE: Final = re.compile(r"Expected `([^`]+)`")
 _LACKS: Final = re.compile(r"missing required field `(\w+)`")
@@ -112,9 +124,11 @@ def checked(observations: Iterable[Observation]) -> Iterator[Observation]:
 
 
 def _type_of(obs: Observation) -> Any:
-    if obs.kind not in ("request", "response"):
-        return _MemberReport if obs.kind == "event" and obs.body.get("name") in _REPORTS else _EventBody
-    return _TYPES.get((obs.api, obs.kind), _Compact)
+    if obs.kind in ("request", "response"):
+        return _TYPES.get((obs.api, obs.kind), _Compact)
+    if obs.kind == "event" and obs.body.get("name") in _REPORTS:
+        return _MemberReport
+    return _UnknownEvent if obs.who == "shim" else _EventBody
 
 
 def _sentence(body: Mapping[str, Any], error: str) -> str:
