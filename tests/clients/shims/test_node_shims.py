@@ -26,8 +26,11 @@ from groupproof.protocol.schemas import validate
 NODE = SHIMS / "node"
 SHIM_FILES = ["confluent", "kafkajs", "platformatic", "rdkafka"]
 CLIENTS = ["kafkajs", "platformatic-kafka", "node-rdkafka", "confluent-kafka-javascript"]
+LEFT_OUT = in_turn(["node-rdkafka", "confluent-kafka-javascript"])
+"""The client that is not installed with this commit. Both of them compile librdkafka for minutes; `make soak` has both."""
 OLDER = ["kafkajs@2.0.2", "platformatic-kafka@2.11.0"]
-CHECKED = in_turn(CLIENTS)
+INSTALLED = [name for name in CLIENTS if name != LEFT_OUT]
+CHECKED = in_turn(INSTALLED)
 """The client that is put through `shim check` with this commit; the others are certified, and `make soak` does the rest of both."""
 # A case that each is known to fail.
 KNOWN = {
@@ -95,7 +98,7 @@ def test_shim_check_finds_no_problem(name: str) -> None:
 @needs_npm
 @pytest.mark.network
 @pytest.mark.slow
-@pytest.mark.parametrize("subject", parts([(subject,) for subject in (*CLIENTS, *OLDER)], lambda row: row[0] in CLIENTS and row != (CHECKED,)))
+@pytest.mark.parametrize("subject", parts([(subject,) for subject in (*CLIENTS, *OLDER)], lambda row: row[0] in INSTALLED and row != (CHECKED,)))
 def test_a_client_is_certified_by_its_name_and_its_known_failures_are_excused(subject: str, tmp_path: Path) -> None:
     client = resolve(subject)
     _command(subject)
