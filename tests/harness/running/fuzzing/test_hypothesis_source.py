@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -40,3 +41,10 @@ def test_what_is_drawn_is_the_same_whatever_modules_are_imported(tmp_path: Path,
         assert drawn(ten, seed=4, count=50) == before
     finally:
         del sys.modules["own_numbers"]
+
+
+def test_importing_it_in_the_middle_of_a_run_prints_nothing() -> None:
+    program = "import gc, trio; gc.freeze(); import groupproof.harness.running.fuzzing.hypothesis_source"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert (ran.stdout, ran.stderr) == ("", "")

@@ -6,18 +6,19 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-import hypothesis
-import hypothesis.strategies as st
-
 from groupproof.harness.running.fuzzing.choice_source import ChoiceSource
+
+# Hypothesis asks the garbage collector who refers to a generator. It finds nobody where the collector has set trio's generator aside (`gc_pauses`),
+# nor for its own generator in a worker thread. Both live long enough. trio's is registered as Hypothesis is imported.
+warnings.filterwarnings("ignore", message="It looks like `register_random` was passed")
+
+import hypothesis  # noqa: E402
+import hypothesis.strategies as st  # noqa: E402
 
 __all__ = ["drawn"]
 
 Chosen = TypeVar("Chosen")
 Made = TypeVar("Made")
-
-# In a worker thread Hypothesis mistakes its own generator, which lives as long as the thread, for one without a reference.
-warnings.filterwarnings("ignore", message="It looks like `register_random` was passed", category=hypothesis.errors.HypothesisWarning)
 
 
 def drawn(make: Callable[[ChoiceSource], Made], *, seed: int, count: int) -> list[Made]:
