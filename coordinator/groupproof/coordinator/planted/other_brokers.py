@@ -1,4 +1,4 @@
-"""Classic groups as other brokers have them (Redpanda, KoP, Tansu), or as another release of Kafka has them in part: legal, so that no case may fail.
+"""Classic groups as other brokers have them (Redpanda, KoP, Tansu, Nisshi), or as another release of Kafka has them in part: legal, so that no case may fail.
 
 Each is what such a broker does in place of Kafka's newest release.
 """
@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from groupproof.coordinator.machine.answers import sync_error
 from groupproof.coordinator.machine.effects import EFFECTS
 from groupproof.coordinator.machine.group import Group
+from groupproof.coordinator.machine.join_effects import refuse_join
 from groupproof.coordinator.machine.variant import Variant
 from groupproof.protocol.rules import profile
-from groupproof.protocol.rules.cells import Row
+from groupproof.protocol.rules.cells import NO_GROUP, Row
 from groupproof.protocol.rules.classic.classic_states import COMPLETING, EMPTY, LIVE, PREPARING
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent, Effect, Guard
 from groupproof.protocol.rules.classic.group_table import TABLE
@@ -60,6 +62,30 @@ def _then_end_delay(engine: EffectContext, event: Event) -> None:
         engine.consequence(ClassicEvent.INITIAL_DELAY_END, event)
 
 
+def _refuse_older_join(engine: EffectContext, event: Event) -> None:
+    older = event.member.join
+    EFFECTS[Effect.UPDATE](engine, event)
+    if older is not None:
+        refuse_join(engine, older, ErrorCode.REBALANCE_IN_PROGRESS, event.member_id)
+
+
+def _refuse_older_sync(engine: EffectContext, event: Event) -> None:
+    older = event.member.sync
+    EFFECTS[Effect.PARK_SYNC](engine, event)
+    if older is not None:
+        engine.reply(older.token, sync_error(ErrorCode.REBALANCE_IN_PROGRESS))
+
+
+def _refuse_leavers_syncs(engine: EffectContext, event: Event) -> None:
+    group = event.group
+    waiting = [member for member in group.members if member.sync is not None] if isinstance(group, Group) else []
+    parked = [(member.member_id, member.sync) for member in waiting]
+    EFFECTS[Effect.LEAVE_EACH](engine, event)
+    for member_id, sync in parked:
+        if sync is not None and member_id not in event.existing_group.members.by_id:
+            engine.reply(sync.token, sync_error(ErrorCode.UNKNOWN_MEMBER_ID))
+
+
 LEGAL_CLASSIC: Final[tuple[Variant, ...]] = (
     Variant(name="instances-by-joins-alone", says="Only JoinGroup looks at an instance that nobody has, as in Kafka up to 2.8 (pull request 9958).",
             rows=tuple(change for kind in (*_MEMBERS_REQUESTS, ClassicEvent.LEAVE_ENTRY) for change in gone(kind, LIVE, "unknown-instance"))),
@@ -84,6 +110,14 @@ LEGAL_CLASSIC: Final[tuple[Variant, ...]] = (
             guards={Guard.METADATA_SAME: _same_for_the_group}),
     Variant(name="leaver-ends-delay", says="The initial delay ends when a member leaves and all others have joined (IDJ-02, TR-062 are advice).",
             effects={Effect.LEAVE_EACH: _then_end_delay}),
+    Variant(name="older-requests-are-refused", says="A JoinGroup or SyncGroup that waits is answered 27 when the member sends it again (JOIN-35, INV-08).",
+            effects={Effect.UPDATE: _refuse_older_join, Effect.PARK_SYNC: _refuse_older_sync}),
+    Variant(name="syncs-of-leavers-are-refused", says="The SyncGroup of a member that leaves is answered 25 (INV-08).",
+            effects={Effect.LEAVE_EACH: _refuse_leavers_syncs}),
+    Variant(name="strangers-to-no-group", says="A commit with a generation to a group that does not exist is answered 25, not 22 (COMMIT-10).",
+            rows=(Change(kind=ClassicEvent.OFFSET_COMMIT, states=(NO_GROUP,), name="other-generation", rows=(
+                Row("other-generation", Guard.ALWAYS, ErrorCode.UNKNOWN_MEMBER_ID, "TR-007"),
+            )),)),
     Variant(name="shorter-initial-delay", says="The initial delay is half of what group.initial.rebalance.delay.ms says, and newcomers do not extend it.",
             guards={Guard.NEWCOMER_AND_TIME_LEFT: lambda _: False}, due_ms=_half_of_delay),
 )  # fmt: skip

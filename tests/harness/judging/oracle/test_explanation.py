@@ -207,3 +207,14 @@ def test_a_member_that_waits_in_a_classic_group_may_still_wait_when_a_consumer_i
     divergence.step.exchange = replace(divergence.step.exchange, api=api, answered_ms=answered_ms)
 
     assert finding_of(divergence, replay).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("expected", "observed", "words"),
+    [(b"0123456789", b"", "no bytes instead of 10 bytes 3031323334353637…"), (b"", b"0", "1 bytes 30 instead of no bytes")],
+)
+def test_bytes_are_counted(expected: bytes, observed: bytes, words: str) -> None:
+    divergence, replay = diverged("SYNC-12")
+    difference = Difference(path="assignment", field="assignment", expected=expected, observed=observed)
+
+    assert words in finding_of(replace(divergence, differences=(difference,)), replay).observed

@@ -101,3 +101,18 @@ def test_which_of_the_refusals_after_which_a_client_joins_again_comes_first_is_n
     (finding,) = findings_of(both_due(label, code), profile="kafka-4.1", settings=SETTINGS)
 
     assert finding.verdict is verdict
+
+
+def test_a_commit_to_no_group_may_be_refused_as_a_strangers() -> None:
+    recording = Recording()
+    recording.generations["a"], recording.ids["a"] = 3, "a-1"
+    recording.commit("a", label="commit")
+    recording.wait(10)
+    trace = recording.end()
+    (answer,) = (obs for obs in trace if obs.kind == "response")
+    refused = [{**topic, "partitions": [{**entry, "error_code": 25} for entry in topic["partitions"]]} for topic in answer.body["topics"]]
+
+    (finding,) = findings(changed(trace, "commit", bodied(topics=refused)))
+
+    assert (finding.requirement, finding.verdict) == ("TR-007", Verdict.NON_STRICT)
+    assert finding.observed.endswith("as a group that does not exist has no such member.")

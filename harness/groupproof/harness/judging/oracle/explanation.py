@@ -299,7 +299,7 @@ def _answer(body: Mapping[str, Any], api: Api, names: Mapping[str, str]) -> str:
 
 def _value(value: Any, names: Mapping[str, str]) -> str:
     if isinstance(value, bytes):
-        return f"{len(value)} bytes {value[:8].hex()}{'…' if len(value) > 8 else ''}".replace("0 bytes ", "no bytes")
+        return f"{len(value)} bytes {value[:8].hex()}{'…' if len(value) > 8 else ''}" if value else "no bytes"
     if isinstance(value, Mapping):
         return "an entry"
     text = _named(str(value) if value != "" else '""', names)

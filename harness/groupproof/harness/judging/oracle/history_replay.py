@@ -18,6 +18,7 @@ from groupproof.harness.judging.oracle.altered_configs import heard_by
 from groupproof.harness.judging.oracle.answer_diff import Difference, as_answered, differences
 from groupproof.harness.judging.oracle.cleanup_times import last_sure_ms, leaves_a_mark, without_cleanup
 from groupproof.harness.judging.oracle.exchanges import CoordinatorMove, Exchange, History
+from groupproof.harness.judging.oracle.forgotten_requests import forgotten_answer
 from groupproof.harness.judging.oracle.machine_step import (
     EARLY_END,
     ImpossibleChoice,
@@ -37,10 +38,9 @@ from groupproof.harness.judging.oracle.recorded_choices import RecordedChoices
 from groupproof.harness.judging.oracle.replay_result import Branch, Divergence, Journal, ReplayResult, Step, Turns
 from groupproof.harness.judging.oracle.tolerance import Tolerance, untimely
 from groupproof.harness.judging.oracle.topics_seen import TopicsSeen
-from groupproof.harness.judging.oracle.transient_answers import Moment, is_passing
+from groupproof.harness.judging.oracle.transient_answers import Moment, is_loading, is_passing
 from groupproof.protocol.rules import profile as profile_named
-from groupproof.protocol.vocabulary import COORDINATOR_UNAVAILABLE, Api
-from groupproof.protocol.wire.error_responses import error_of
+from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_conversion import body_of
 from groupproof.protocol.wire.messages import GroupResponse
 
@@ -72,7 +72,7 @@ class HistoryReplay:
         self._history = history
         self._tolerance = tolerance
         self._turns = turns
-        self._settings = settings
+        self._settings, self._partition = settings, partition_of(history.group, settings.offsets_topic_num_partitions)
         self._choices = (OwnChoices if follows_choices else RecordedChoices)(history.exchanges, self._way)
         self._machine = Coordinator(profile=profile, settings=without_cleanup(settings), choices=self._choices)
         self._answers = answers_by_rule(profile)
@@ -224,7 +224,7 @@ class HistoryReplay:
         self._now_ms, machine = at_ms, self._machine_of(exchange)
         step = Step(exchange=exchange, at_ms=at_ms, before=machine.progress(self._history.group))
         self._journal.steps[exchange.number] = self._parked[exchange.number] = step
-        if self._is_loading(exchange):
+        if is_loading(exchange, self._history.moves, within_ms=self._tolerance.loading_ms):
             self._note_beside(step, "loading", "FIND-10", exchange.answer or {})
             return
         way = partial(self._way, "cache", exchange.number)
@@ -261,11 +261,6 @@ class HistoryReplay:
         expected = [as_answered(exchange.api, exchange.version, body_of(message)) for message in messages]
         return exchange.answer is not None and not any(differences(entry, exchange.answer) for entry in expected)
 
-    def _is_loading(self, exchange: Exchange) -> bool:
-        """Return whether the answer is that of a broker that has just become the coordinator and is still loading."""
-        moved = any(0 <= exchange.ready_ms - move.done_ms <= self._tolerance.loading_ms for move in self._history.moves)
-        return moved and exchange.answer is not None and error_of(exchange.api, exchange.answer) in COORDINATOR_UNAVAILABLE
-
     def _note_beside(self, step: Step, why: str, requirement: str, expected: Mapping[str, Any]) -> None:
         """Record an answer that the broker makes before it asks the group's coordinator."""
         step.rule, step.requirement = f"{step.exchange.api.title}/before/{why}", requirement
@@ -300,24 +295,29 @@ class HistoryReplay:
         """Unload the group and load its stored state at once. The time that the broker needed for that extends later deadlines."""
         begun_ms = max(self._now_ms, int(moved.begun_ms))
         self._pass_timers(begun_ms)
-        partition = partition_of(self._history.group, self._settings.offsets_topic_num_partitions)
-        stored = self._machine.stored(partition)
+        stored = self._machine.stored(self._partition)
         self._now_ms = begun_ms
         self._moving_ms += moved.done_ms - moved.begun_ms
-        self._perform(followed(self._machine.unload, partition, begun_ms), begun_ms, None)
-        self._perform(followed(self._machine.load, partition, stored, begun_ms), begun_ms, None)
+        self._perform(followed(self._machine.unload, self._partition, begun_ms), begun_ms, None)
+        self._perform(followed(self._machine.load, self._partition, stored, begun_ms), begun_ms, None)
 
     def _check_parked(self, now_ms: float, seq: int = 0) -> None:
         """Raise `_Divergence` if the broker answered a request that is still parked here, well before `now_ms` or before `seq`."""
         for step in self._parked.values():
             answered_ms = step.exchange.answered_ms
             is_past = answered_ms is not None and answered_ms + self._tolerance.early_ms + self._moving_ms < now_ms
-            if is_past or self._was_answered(step, seq):
+            if (is_past or self._was_answered(step, seq)) and not self._is_forgotten(step):
                 raise _Divergence("unparked", step)
+
+    def _is_forgotten(self, step: Step) -> bool:
+        """Return whether the machine will never answer the request, and the recorded answer is as correct as none; record why."""
+        if step.exchange.number not in self._machine.parked(self._partition):
+            step.instead = forgotten_answer(step.exchange, self._history.exchanges)
+        return step.instead is not None
 
     def _is_over(self, exchange: Exchange) -> bool:
         """Return whether a request that is still parked was answered before this request was sent: a timer must have fired."""
-        return any(self._was_answered(step, exchange.request.seq) for step in self._parked.values())
+        return any(self._was_answered(step, exchange.request.seq) and not self._is_forgotten(step) for step in self._parked.values())
 
     def _was_answered(self, step: Step, seq: int) -> bool:
         return step.exchange.answered_ms is not None and step.exchange.seq < seq
@@ -395,6 +395,6 @@ class HistoryReplay:
         return is_passing(step.exchange, step.expected or {}, found, Moment(
             group=group, profile=self._profile, moved=moved, moved_at_ms=at_ms, exchanges=self._history.exchanges,
             steps=tuple(self._journal.steps.values()),
-            stored=self._machine.stored(partition_of(group, self._settings.offsets_topic_num_partitions)),
+            stored=self._machine.stored(self._partition),
             is_new=created_ms is not None and step.exchange.ready_ms - created_ms <= self._tolerance.unseen_ms,
         ))  # fmt: skip

@@ -30,6 +30,7 @@ _NO_REFUSALS: Final = (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.U
 _BROKEN_OFF: Final = "Kafka breaks off here, and any refusal is as right"
 _DUE: Final = "due as well, and no KIP says which of the two comes first"
 _LATER: Final = "due as well, and to come later"
+_OF_NO_GROUP: Final = "as a group that does not exist has no such member"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +54,9 @@ def another_answer(step: Step, due: Sequence[DueRefusal], answer: object, comple
     code = error_of(step.exchange.api, step.exchange.answer or {})
     if answer is ErrorCode.UNKNOWN_SERVER_ERROR and step.rule.rpartition("/")[2] in BROKEN_OFF and code not in _NO_REFUSALS:
         return OpenAnswer(requirement=step.requirement, level=Level.INFO, words=_BROKEN_OFF)
+    if step.before is None and (answer, code) == (ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID):
+        # A commit to no group (COMMIT-10). After 22 and after 25 a client joins again.
+        return OpenAnswer(requirement=step.requirement, level=Level.SHOULD, words=_OF_NO_GROUP)
     is_refused = isinstance(answer, ErrorCode) and bool(due) and due[0].rule == step.rule
     # The broker refuses unknown partitions before it asks the group (`KafkaApis.handleOffsetCommitRequest`): no KIP says so (CGO-27).
     is_refused_beside = step.rule.endswith(f"/{UNKNOWN_PARTITIONS}")

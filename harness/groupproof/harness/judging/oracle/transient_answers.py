@@ -17,19 +17,19 @@ from typing import TYPE_CHECKING, Any, Final
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
 from groupproof.protocol.rules.deltas import CoordinatorKind
-from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
+from groupproof.protocol.vocabulary import COORDINATOR_UNAVAILABLE, Api, ErrorCode, GroupState
 from groupproof.protocol.wire.error_responses import error_of
 from groupproof.protocol.wire.messages import JoinGroupRequest
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.coordinator import StoredGroups, Transition
     from groupproof.harness.judging.oracle.answer_diff import Difference
-    from groupproof.harness.judging.oracle.exchanges import Exchange
+    from groupproof.harness.judging.oracle.exchanges import CoordinatorMove, Exchange
     from groupproof.harness.judging.oracle.replay_result import Step
     from groupproof.protocol.rules import Profile
 
 __all__ = [
-    "Moment", "is_fenced_by_the_next", "is_passing", "may_be_unseen", "shows_dead_group", "shows_empty_consumer_group", "shows_no_group", "shows_offsets", "shows_state_before",
+    "Moment", "is_fenced_by_the_next", "is_loading", "is_passing", "may_be_unseen", "shows_dead_group", "shows_empty_consumer_group", "shows_no_group", "shows_offsets", "shows_state_before",
     "was_forgotten", "was_replaced",
 ]  # fmt: skip
 
@@ -71,6 +71,12 @@ def is_passing(asked: Exchange, expected: Mapping[str, Any], found: Sequence[Dif
         return True
     is_unseen = not asked.is_stray and (at.is_new or may_be_unseen(at.group, at.stored, line))
     return is_unseen and shows_no_group(asked.api, answer) and not shows_no_group(asked.api, expected)
+
+
+def is_loading(asked: Exchange, moves: Iterable[CoordinatorMove], *, within_ms: float) -> bool:
+    """Return whether the answer is that of a broker that has just become the coordinator and is still loading."""
+    moved = any(0 <= asked.ready_ms - move.done_ms <= within_ms for move in moves)
+    return moved and asked.answer is not None and error_of(asked.api, asked.answer) in COORDINATOR_UNAVAILABLE
 
 
 def shows_no_group(api: Api, answer: Mapping[str, Any]) -> bool:
