@@ -19,6 +19,8 @@ from groupproof.harness.running.runs.coordinator_run import CoordinatorRun, expe
 from groupproof.harness.running.runs.whole_run import BROKEN_MAX, RunConfig
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
 from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
+from groupproof.harness.subjects.brokers.running_broker import AddressedBrokers
+from groupproof.harness.subjects.networks.client_properties import Security
 
 SOME = [case for case in CASES if case.id.startswith(("heartbeat/", "move/"))]
 
@@ -75,6 +77,24 @@ def test_a_subject_that_cannot_be_started_is_given_up_with_a_report() -> None:
     assert entries.count(Progress.DONE) == BROKEN_MAX < len(SOME)
     assert outcome.gave_up == f"none of the first {BROKEN_MAX} cases could be carried through: java is not here"
     assert outcome.summary.subject.capabilities == []
+
+
+class SilentBrokers(AddressedBrokers):
+    """Brokers at an address that no case reaches."""
+
+    @asynccontextmanager
+    async def cluster(self, *, settings: Mapping[str, Any], brokers: int, topics: Mapping[str, int]) -> AsyncIterator[RunningCluster]:
+        raise BrokenEnvironment("no broker answered")
+        yield
+
+
+@pytest.mark.parametrize(("jobs", "hint"), [(64, "; if the broker is slow, run fewer cases side by side: --jobs 8"), (8, "")])
+def test_who_has_a_slow_broker_learns_how_to_ask_less_of_it(jobs: int, hint: str) -> None:
+    subject = SilentBrokers(bootstrap=[("h", 1)], security=Security(), say=lambda _: None, spec="h:1", asked_profile="kafka-4.1")
+    config = RunConfig(cases=SOME, profile="kafka-4.1", level="must", seed=1, jobs=jobs, command=["groupproof"])
+    outcome = CoordinatorRun(subject, config, say=lambda *_: None).go()
+
+    assert outcome.gave_up == f"none of the first {BROKEN_MAX} cases could be carried through: no broker answered{hint}"
 
 
 def test_a_coordinator_without_known_failures_has_no_file_of_them() -> None:

@@ -31,6 +31,9 @@ __all__ = ["JOBS", "CoordinatorRun", "expectations_of"]
 JOBS = 64
 """How many cases run side by side: most of a case is waiting."""
 
+JOBS_OF_SLOW_BROKERS = 8
+"""How many cases a slow broker can serve side by side, such as a debug build."""
+
 CLUSTERS_MAX = 2
 """How many clusters run at once where they are processes of this host."""
 
@@ -50,6 +53,8 @@ class CoordinatorRun(CertifyRun):
         super().__init__(config, cases_of("coordinator"), say=say, is_virtual=subject.is_virtual)
         self._subject = subject
         self._prefix = prefix
+        if isinstance(subject, AddressedBrokers) and config.jobs > JOBS_OF_SLOW_BROKERS:
+            self.hint_where_troubled = f"; if the broker is slow, run fewer cases side by side: --jobs {JOBS_OF_SLOW_BROKERS}"
         # In real time groups of an earlier run may still exist.
         self._token = "" if subject.is_virtual else f"{random.SystemRandom().getrandbits(24):06x}-"
         self._cluster: PooledCluster | None = None

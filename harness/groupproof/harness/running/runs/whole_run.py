@@ -88,6 +88,8 @@ class CertifyRun(ABC):
 
     hint_where_broken = ""
     """The advice where every case is BROKEN."""
+    hint_where_troubled = ""
+    """The advice where no case could be carried through."""
 
     def __init__(self, config: RunConfig, catalogue: Sequence[Case], *, say: Say, is_virtual: bool) -> None:
         self.config = config
@@ -237,7 +239,7 @@ class CertifyRun(ABC):
     def _reason_to_stop(self, ran: Sequence[CaseResult]) -> str:
         troubles = [result.trouble for result in ran if result.trouble is not None]
         if troubles:
-            return f"none of the first {BROKEN_MAX} cases could be carried through: {troubles[0]}"
+            return f"none of the first {BROKEN_MAX} cases could be carried through: {troubles[0]}{self.hint_where_troubled}"
         return f"the first {BROKEN_MAX} cases are all BROKEN{self.hint_where_broken}"
 
 
