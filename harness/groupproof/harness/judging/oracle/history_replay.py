@@ -18,7 +18,6 @@ from groupproof.harness.judging.oracle.altered_configs import heard_by
 from groupproof.harness.judging.oracle.answer_diff import Difference, as_answered, differences
 from groupproof.harness.judging.oracle.cleanup_times import last_sure_ms, leaves_a_mark, without_cleanup
 from groupproof.harness.judging.oracle.exchanges import CoordinatorMove, Exchange, History
-from groupproof.harness.judging.oracle.forgotten_requests import forgotten_answer
 from groupproof.harness.judging.oracle.machine_step import (
     EARLY_END,
     ImpossibleChoice,
@@ -30,7 +29,7 @@ from groupproof.harness.judging.oracle.machine_step import (
     followed,
     is_delayed,
 )  # fmt: skip
-from groupproof.harness.judging.oracle.open_answers import UNKNOWN_PARTITIONS, another_answer
+from groupproof.harness.judging.oracle.open_answers import UNKNOWN_PARTITIONS, another_answer, forgotten_answer
 from groupproof.harness.judging.oracle.open_fields import open_fields
 from groupproof.harness.judging.oracle.open_refusals import open_refusal
 from groupproof.harness.judging.oracle.own_choices import OwnChoices

@@ -12,8 +12,8 @@ from groupproof.harness.running.fuzzing.choice_source import ChoiceSource
 # nor for its own generator in a worker thread. Both live long enough. trio's is registered as Hypothesis is imported.
 warnings.filterwarnings("ignore", message="It looks like `register_random` was passed")
 
-import hypothesis  # noqa: E402
-import hypothesis.strategies as st  # noqa: E402
+import hypothesis  # noqa: E402  # the filter above comes first
+import hypothesis.strategies as st  # noqa: E402  # the filter above comes first
 
 __all__ = ["drawn"]
 
