@@ -43,6 +43,7 @@ CHOICES: list[tuple[Policy, Story, object, object, Settings]] = [
     (Policy(swallows_commit_errors="sync"), stories.errors_told, [False, False], [False, True], {}),
     (Policy(commits_unowned=True), stories.offsets_committed_by_itself, [0], [0, 9], AUTO),
     (Policy(commits_before_revoke=False), stories.commits_before_the_join, 1, 0, AUTO),
+    (Policy(requires_stable_offsets=False), stories.asks_for_stable_offsets, True, False, {}),
     (Policy(commits_on_close=False), stories.commits_at_the_end, 1, 0, AUTO),
     (Policy(commits_each_batch=True), stories.commits_after_a_batch, (0, 0), (1, 1), {"auto_commit": True, "auto_commit_interval_ms": 60_000}),
     (Policy(leaves_while_joining=False), stories.leaves_while_it_joins, 1, 0, {}),

@@ -153,6 +153,7 @@ class Policy:
     commits_unowned: bool = False
     swallows_commit_errors: Literal["none", "async", "sync"] = "none"
     fetches_offsets: bool = True
+    requires_stable_offsets: bool = True  # KIP-447: offsets of an open transaction are answered with error 88
     delivers_while_joining: bool = False
     delivers_revoked: bool = False
     reads: Literal["assigned", "everything", "everything-unsaid"] = "assigned"  # of its topics; unsaid: the application gets its own alone
