@@ -9,6 +9,8 @@ from tests.harness.running.virtual import played
 
 from groupproof.harness.cases.client import CASES
 from groupproof.harness.cases.consumer import CONSUMER_CASES
+from groupproof.harness.judging.diagnosis.group_diagnosis import rebalances_of
+from groupproof.harness.judging.meters.all_meters import meters_of
 from groupproof.protocol.trace import Trace
 
 BY_ID = {case.id: case for case in (*CASES, *CONSUMER_CASES)}
@@ -63,3 +65,11 @@ def test_a_group_whose_rows_come_apart_from_others_is_judged_the_same(rows: int)
     result = of_one_group(own, rows)
 
     assert (result.members, result.invariants) == ((), ())
+
+
+@pytest.mark.parametrize("id", ["link/classic/late-rejoin", "assignor/classic/three-members", "heartbeat/consumer/steady"])
+def test_causes_of_rebalances_and_figures_are_the_same_behind_one_id(id: str) -> None:
+    trace = [obs for obs in of_one_connection(id) if obs.kind != "transition"]
+
+    assert rebalances_of(all_zero(trace)) == rebalances_of(trace)
+    assert meters_of(all_zero(trace)).result() == meters_of(trace).result()
