@@ -18,6 +18,7 @@ from groupproof.harness.judging.lag import is_lag, lost_ms
 from groupproof.harness.judging.untold_commits import UNREPORTED_MS, unreported
 from groupproof.harness.model.client_timeouts import TermsReader
 from groupproof.harness.model.errors import BrokenShim, KitFailure
+from groupproof.harness.model.foreign_assignors import ForeignAssignors, shared_assignors
 from groupproof.harness.model.plan import (
     Append,
     Arm,
@@ -116,6 +117,8 @@ class Driver:
         self._over = trio.Event()
         self._stopped = trio.CancelScope()
         self._is_flooded = False
+        self._assignors = ForeignAssignors(shared_assignors(plan))
+        self._lack = ""
 
     async def run(self) -> None:
         """Run the plan. Raise `BrokenEnvironment` and the kit's own errors; all else is in the trace."""
@@ -141,7 +144,7 @@ class Driver:
         for obs in self._recorder.trace:
             self._terms.feed(obs)
         self._close_s = self._limits.close_s * self._terms.stretch  # a client that pauses between its tries does so in a close too
-        ends = [self._recorder.listen(self._note_floods), self._recorder.listen(self._terms.feed)]
+        ends = [self._recorder.listen(self._note_floods), self._recorder.listen(self._terms.feed), self._recorder.listen(self._note_assignors)]
         with trio.move_on_after(self._limits.steps_s * self._terms.stretch) as limit, self._stopped:
             await self._steps()
         for end in ends:
@@ -150,6 +153,8 @@ class Driver:
             self._note("timeout", waiting=f"the end of the steps, for {self._limits.steps_s:.0f} s in all")
         elif self._is_flooded:
             self._note("timeout", waiting=f"the end of a flood of more than {self._limits.observations_max} observations")
+        elif self._lack:
+            self._note("timeout", waiting=f"members that can be in one group: {self._lack}")
         self._note("end")
         for step in self._plan.steps:
             if isinstance(step, Arm):
@@ -175,6 +180,12 @@ class Driver:
     def _note_floods(self, obs: Observation) -> None:
         if obs.seq >= self._limits.observations_max:
             self._is_flooded = True
+            self._stopped.cancel()
+
+    def _note_assignors(self, obs: Observation) -> None:
+        """End the steps where a client keeps others out of its group: each step would wait for nothing until its limit."""
+        self._lack = self._lack or self._assignors.feed(obs)
+        if self._lack:
             self._stopped.cancel()
 
     def _note(self, name: str, **body: Any) -> None:

@@ -118,8 +118,8 @@ class OwnershipTracker:
 
     def _owned_after(self, client: str, before: set[TopicPartition], reported: set[TopicPartition]) -> set[TopicPartition]:
         """Return what a client owns after it has reported an assignment, which names all or only what is new."""
-        both = before | reported
-        return both if client in self._cooperative or both == self._answered.get(client) else reported
+        is_new = before.isdisjoint(reported) and before | reported == self._answered.get(client)
+        return before | reported if is_new or client in self._cooperative else reported
 
     def _take(self, client: str, partitions: set[TopicPartition], obs: Observation) -> list[Holding]:
         gained = [Holding(client, partition, obs) for partition in partitions]
