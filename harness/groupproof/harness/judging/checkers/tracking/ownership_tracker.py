@@ -78,7 +78,7 @@ class OwnershipTracker:
     assigned_seq: dict[str, int] = field(default_factory=dict)
     ended_seq: dict[str, int] = field(default_factory=dict)
     _cooperative: set[str] = field(default_factory=set)
-    _answered: dict[str, frozenset[TopicPartition]] = field(default_factory=dict)
+    _answered: dict[str, set[TopicPartition]] = field(default_factory=dict)
     _going: dict[str, dict[TopicPartition, Holding]] = field(default_factory=dict)
 
     def follow(self, obs: Observation) -> Changes:
@@ -88,7 +88,7 @@ class OwnershipTracker:
         if (grant := joins_of(obs)) is not None:
             self.reports_by_difference(obs.client, is_so=grant.protocol in COOPERATIVE)
         elif obs.api == _SYNC and not obs.error:
-            self._answered[obs.client] = frozenset(obs.partitions)
+            self._answered[obs.client] = set(obs.partitions)
         return self._apply(obs, obs.client) if obs.kind == "event" else NO_CHANGES
 
     def reports_by_difference(self, client: str, *, is_so: bool) -> None:
