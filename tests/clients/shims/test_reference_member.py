@@ -52,8 +52,8 @@ def test_a_member_without_callbacks_reports_after_a_poll_what_has_changed(tell: 
         await pair.until(lambda: len(pair.events("m0", "partitions_assigned")) > 2)
         await pair.ask("m0", "close")
 
-        told = [(event["name"], [part["partition"] for part in event["partitions"]]) for event in pair.events("m0") if "partitions" in event]
-        assert [entry for entry in told if entry[0] != "records_consumed"] == [
+        reports = [(event["name"], [part["partition"] for part in event["partitions"]]) for event in pair.events("m0") if "partitions" in event]
+        assert [entry for entry in reports if entry[0] != "records_consumed"] == [
             ("partitions_assigned", [0, 1, 2, 3]), ("partitions_revoked", [2, 3]), ("partitions_assigned", []), ("partitions_assigned", [2, 3]),
         ]  # fmt: skip
         assert names(pair, "m0")[-1] == "shutdown_complete"

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 from groupproof.harness.judging.case_checkers.required_settings import SCALED, insists_on, not_on_the_wire
+from groupproof.harness.judging.foreign_assignors import shared_assignors
 from groupproof.harness.model.case import Case, Judge
 from groupproof.harness.model.case_dialect import case_id
-from groupproof.harness.model.foreign_assignors import shared_assignors
 from groupproof.harness.model.plan import Member, Plan
 from groupproof.harness.model.prerequisites import needs_of_plan
 from groupproof.harness.model.requirement_levels import highest_level

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from groupproof.harness.judging.foreign_assignors import ForeignAssignors, assignors_offered
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import CaseNotOffered, Evidence
-from groupproof.harness.model.foreign_assignors import ForeignAssignors, assignors_offered
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import Observation
 

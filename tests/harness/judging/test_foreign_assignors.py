@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.traces import Story
 
-from groupproof.harness.model.foreign_assignors import ForeignAssignors, shared_assignors
+from groupproof.harness.judging.foreign_assignors import ForeignAssignors, shared_assignors
 from groupproof.harness.model.plan import Member, Plan
 from groupproof.harness.model.plan_builders import reference_peer, subject
 from groupproof.protocol.trace import Observation
@@ -51,10 +51,10 @@ def words(trace: list[Observation]) -> list[str]:
 
 @pytest.mark.parametrize("refused", ["m0", "a0"])
 def test_the_first_refusal_says_it_whomever_it_meets(refused: str) -> None:
-    said = words(meeting(refused=refused))
+    lacks = words(meeting(refused=refused))
 
-    assert said[:-1] == [""] * (len(said) - 1)
-    assert said[-1] == LACK
+    assert lacks[:-1] == [""] * (len(lacks) - 1)
+    assert lacks[-1] == LACK
 
 
 def test_what_the_shim_ignores_may_come_to_light_after_the_refusal() -> None:
