@@ -45,6 +45,8 @@ LEGAL: Final = (
         "Asks for offsets whether or not they are stable, and reads error 88, which no broker then gives it (KIP-447), as nothing committed.",
         "kafka-node 5.0.0, no-kafka 3.4.3", requires_stable_offsets=False,
         overrides=(Override(api=Api.OFFSET_FETCH, answers=(88,), effects=(Effect.ACCEPT,)),)),
+    way("ends-at-a-refused-fetch", "Ends when its offsets are refused for a while, and reports it to its application.", "kafrust 0.5.0",
+        overrides=(Override(api=Api.OFFSET_FETCH, answers=(14, 15, 16), effects=(Effect.FAIL, Effect.RAISE)),)),
     way("goes-without-leaving-while-joining", "Sends no LeaveGroup when it is closed while it joins; its place is free when its session ends.",
         "kafkajs 2.2.4", leaves_while_joining=False),
     way("backs-off-before-rejoin", "Waits 100 ms before every JoinGroup of a rebalance, also where it could join at once.", "kafkajs, sarama",

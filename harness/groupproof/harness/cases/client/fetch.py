@@ -8,7 +8,7 @@ from groupproof.harness.cases.client.client_case_builders import GROUP, UNHEARD_
 from groupproof.harness.judging.case_checkers.discovery import rediscovers
 from groupproof.harness.judging.case_checkers.fields import fetches_only_assigned, starts_at
 from groupproof.harness.judging.case_checkers.findings import TimedJudge
-from groupproof.harness.judging.case_checkers.offset_fetch import goes_on_reading, if_stable, unless_asked_twice
+from groupproof.harness.judging.case_checkers.offset_fetch import goes_on_reading, if_stable, unless_asked_twice, unless_ended
 from groupproof.harness.judging.case_checkers.reactions import request_came, retries, surfaces
 from groupproof.harness.model.case import Case, Judge
 from groupproof.harness.model.plan import Arm, Plan, Step
@@ -83,7 +83,10 @@ def _case(code: int, title: str, made: Plan, *judges: Judge) -> Case:
 
 
 def _retried(code: int, title: str, *more: Judge, made: Plan | None = None) -> Case:
-    return _case(code, title, made or _failing(code), _AGAIN, _continues(), *more)
+    return _case(code, title, made or _failing(code), unless_ended(_AGAIN, "m0", requirement="CLIENT-79"), _CONTINUES_OR_ENDS, *more)
+
+
+_CONTINUES_OR_ENDS = starts_at("m0", COMMITTED, requirement="CLIENT-79", ends_after="error")
 
 
 def _slow_rejoin() -> Arm:
