@@ -1,6 +1,6 @@
 """Whether a client keeps the other members out of its group, because its shim cannot set its assignors and it has none of theirs. Pure.
 
-The coordinator then refuses one of them with INCONSISTENT_GROUP_PROTOCOL (JOIN-06), and no case with both can go on. The driver that ends the
+The coordinator then refuses one of them with INCONSISTENT_GROUP_PROTOCOL (JOIN-09), and no case with both can go on. The driver that ends the
 steps and the judge that says why use the same values.
 """
 
