@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from groupproof.harness.judging.checkers.frame_facts import partitions_of
+from groupproof.harness.judging.checkers.frame_facts import has_no_callbacks, partitions_of
 from groupproof.harness.judging.checkers.tracking.membership import joins_of
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import COOPERATIVE, Api, TopicPartition
@@ -65,7 +65,7 @@ _SYNC: Final = Api.SYNC_GROUP.title
 @dataclass(slots=True)
 class OwnershipTracker:
     """What every client owns now, and what it owned last, by partition. An eager assignment replaces all; a cooperative one adds. So does an eager
-    one of an application that asks what it owns, and reports only what is new: its SyncGroup answer then names what the application has kept.
+    one of a client without callbacks, whose shim reports only what is new, if the SyncGroup answer names what the application has kept.
 
     `assigned_seq` is each client's newest `partitions_assigned`, `ended_seq` its last end. `reports` are the clients whose callbacks are reported
     at all.
@@ -78,6 +78,7 @@ class OwnershipTracker:
     assigned_seq: dict[str, int] = field(default_factory=dict)
     ended_seq: dict[str, int] = field(default_factory=dict)
     _cooperative: set[str] = field(default_factory=set)
+    _without_callbacks: set[str] = field(default_factory=set)
     _answered: dict[str, set[TopicPartition]] = field(default_factory=dict)
     _going: dict[str, dict[TopicPartition, Holding]] = field(default_factory=dict)
 
@@ -99,6 +100,8 @@ class OwnershipTracker:
         name, mine = obs.body.get("name"), self.now.get(client, {})
         if (obs.who, name) in ENDS:
             self.ended_seq[client] = obs.seq
+            if name == "hello":
+                (self._without_callbacks.add if has_no_callbacks(obs) else self._without_callbacks.discard)(client)
             return [], self._give(client, set(mine), obs)
         if obs.who not in REPORTERS:
             return NO_CHANGES
@@ -118,7 +121,7 @@ class OwnershipTracker:
 
     def _owned_after(self, client: str, before: set[TopicPartition], reported: set[TopicPartition]) -> set[TopicPartition]:
         """Return what a client owns after it has reported an assignment, which names all or only what is new."""
-        is_new = before.isdisjoint(reported) and before | reported == self._answered.get(client)
+        is_new = client in self._without_callbacks and before.isdisjoint(reported) and before | reported == self._answered.get(client)
         return before | reported if is_new or client in self._cooperative else reported
 
     def _take(self, client: str, partitions: set[TopicPartition], obs: Observation) -> list[Holding]:
