@@ -202,6 +202,12 @@ def commits_before_the_join(b: Bench) -> object:
     return b.count(COMMIT)
 
 
+def asks_for_stable_offsets(b: Bench) -> object:
+    b.stable(0)
+    b.do(b.member.fetch_offsets("f", frozenset(AT), b.now))
+    return b.message(Api.OFFSET_FETCH).require_stable
+
+
 def commits_at_the_end(b: Bench) -> object:
     b.stable(0)
     b.positions = AT

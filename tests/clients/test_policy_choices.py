@@ -43,6 +43,7 @@ CHOICES: list[tuple[Policy, Story, object, object, Settings]] = [
     (Policy(swallows_commit_errors="sync"), stories.errors_told, [False, False], [False, True], {}),
     (Policy(commits_unowned=True), stories.offsets_committed_by_itself, [0], [0, 9], AUTO),
     (Policy(commits_before_revoke=False), stories.commits_before_the_join, 1, 0, AUTO),
+    (Policy(requires_stable_offsets=False), stories.asks_for_stable_offsets, True, False, {}),
     (Policy(commits_on_close=False), stories.commits_at_the_end, 1, 0, AUTO),
     (Policy(commits_each_batch=True), stories.commits_after_a_batch, (0, 0), (1, 1), {"auto_commit": True, "auto_commit_interval_ms": 60_000}),
     (Policy(leaves_while_joining=False), stories.leaves_while_it_joins, 1, 0, {}),
@@ -116,9 +117,9 @@ SHOWN_ELSEWHERE = {
     "heartbeats_after_leave": "tests.clients.member.test_member_close",
 }
 OF_THE_SHIM = (
-    "commits_untold", "goodbye", "lacks", "line_delay_ms", "own_settings", "poll_pause_ms", "start_ms", "tells_assigned", "tells_offsets_committed", "tells_records", "tells_records_from",
+    "assignment_reported", "commits_untold", "goodbye", "lacks", "line_delay_ms", "own_settings", "poll_pause_ms", "start_ms", "tells_assigned", "tells_offsets_committed", "tells_records", "tells_records_from",
 )  # fmt: skip
-OF_THE_CONNECTIONS = ("hangs_up_after_errors",)  # test_brokers has it, where it is called otherwise
+OF_THE_CONNECTIONS = ("hangs_up_after_errors", "lookups_go_to", "repeats_correlations")  # shown by the tests of connections, by other names
 
 
 def _chosen(policy: Policy) -> list[str]:

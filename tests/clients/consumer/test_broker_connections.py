@@ -135,6 +135,18 @@ def test_a_client_that_hangs_up_over_refusals_opens_another_connection(code: int
     within(story)
 
 
+@pytest.mark.parametrize(("down", "expected"), [((), [0]), (("b1",), [0]), (("b0", "b1"), [None])])
+def test_a_request_to_each_bootstrap_broker_gets_the_first_good_answer_or_the_last_failure(down: tuple[str, ...], expected: list[int | None]) -> None:
+    async def story(nursery: trio.Nursery) -> None:
+        world = World(nursery, down=down, code=0)
+        world.brokers.send_to_each(Api.HEARTBEAT, HEARTBEAT, world.answers.append)
+        await trio.sleep(0.1)
+        assert sorted(world.opened) == ["b0", "b1"]
+        assert [answer["error_code"] if isinstance(answer, dict) else answer for answer in world.answers] == expected
+
+    within(story)
+
+
 async def _answer(far: trio.abc.Stream, code: int) -> None:
     framer = Framer()
     with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):

@@ -40,7 +40,9 @@ class Broker:
 
 
 class Client:
-    def __init__(self, broker: Broker, versions: dict[Api, int] | None = None, timeout_s: float = math.inf) -> None:
+    def __init__(
+        self, broker: Broker, versions: dict[Api, int] | None = None, timeout_s: float = math.inf, *, repeats_correlations: bool = False
+    ) -> None:
         self.answers: list[dict[str, Any] | None] = []
         self.reasons: list[Exception] = []
         self.exchanges: list[Exchange] = []
@@ -50,7 +52,7 @@ class Client:
 
         self.connection = Connection(
             connect, "h", 9092, client_id="c", versions=versions or {}, closed=self.reasons.append, timeout_s=timeout_s,
-            observer=self.exchanges.append, number=7,
+            observer=self.exchanges.append, number=7, repeats_correlations=repeats_correlations,
         )  # fmt: skip
 
     def heartbeat(self) -> None:
@@ -84,6 +86,21 @@ def test_requests_are_answered_in_order_with_the_newest_common_version() -> None
         await trio.testing.wait_all_tasks_blocked()
 
     client = run(story)
+    assert [result["error_code"] for result in client.answers if result] == [27, 0]
+
+
+def test_a_client_that_repeats_one_correlation_id_goes_by_the_order_of_the_answers() -> None:
+    async def story(broker: Broker, client: Client) -> None:
+        client.heartbeat()
+        client.heartbeat()
+        await broker.agree()
+        first, second = await broker.take(), await broker.take()
+        assert first.correlation == second.correlation == 0
+        await broker.answer(first, {"error_code": 27})
+        await broker.answer(second, {"error_code": 0})
+        await trio.testing.wait_all_tasks_blocked()
+
+    client = run(story, repeats_correlations=True)
     assert [result["error_code"] for result in client.answers if result] == [27, 0]
 
 

@@ -42,6 +42,25 @@ def test_the_events_of_a_life_come_in_order(tell: Callable[..., None]) -> None:
     tell(story)
 
 
+def test_a_member_without_callbacks_reports_after_a_poll_what_has_changed(tell: Callable[..., None]) -> None:
+    async def story(pair: Pair) -> None:
+        await pair.start("m0", variant="asks-what-it-owns")
+        await pair.until(lambda: pair.events("m0", "records_consumed"))
+        await pair.start("m1")
+        await pair.until(lambda: pair.events("m0", "partitions_revoked"))
+        await pair.ask("m1", "close")
+        await pair.until(lambda: len(pair.events("m0", "partitions_assigned")) > 2)
+        await pair.ask("m0", "close")
+
+        reports = [(event["name"], [part["partition"] for part in event["partitions"]]) for event in pair.events("m0") if "partitions" in event]
+        assert [entry for entry in reports if entry[0] != "records_consumed"] == [
+            ("partitions_assigned", [0, 1, 2, 3]), ("partitions_revoked", [2, 3]), ("partitions_assigned", []), ("partitions_assigned", [2, 3]),
+        ]  # fmt: skip
+        assert names(pair, "m0")[-1] == "shutdown_complete"
+
+    tell(story)
+
+
 def test_every_record_is_consumed_once(tell: Callable[..., None]) -> None:
     async def story(pair: Pair) -> None:
         await pair.start("m0", properties={"max.poll.records": 7})

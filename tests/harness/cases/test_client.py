@@ -136,6 +136,39 @@ def test_a_lookup_error_that_no_retry_cures_lasts_until_a_client_that_tries_for_
         assert silent_ms(plan_of(case), "error") >= 15_000
 
 
+@pytest.mark.parametrize(("variant", "expected"), [
+    (None, {"It asked again.", "It did.", "It does."}),
+    ("takes-any-offsets", {"It did.", "It asks for whatever offsets there are."}),
+    ("falls-silent-on-fetch-errors", {"It never asked for its offsets again, read nothing, and told nobody.", "No further OffsetFetch came."}),
+])  # fmt: skip
+def test_only_a_client_that_asks_for_stable_offsets_is_judged_by_its_reaction_to_unstable_ones(variant: str | None, expected: set[str]) -> None:
+    (case,) = (case for case in CASES if case.id == "fetch/classic/unstable-offset-commit")
+    judgement = judged(case, variant=variant)[1]
+
+    assert judgement.verdict is (Verdict.FAILED if variant == "falls-silent-on-fetch-errors" else Verdict.OK)
+    assert expected <= {finding.observed for finding in judgement.findings if finding.requirement == "CLIENT-79"}
+
+
+@pytest.mark.parametrize("id", [
+    "rebalance/classic/more-members-than-partitions", "commit/classic/on-revoked", "sync/classic/overtaken", "join/classic/protocol-of-the-group",
+])  # fmt: skip
+def test_a_case_ends_at_once_where_a_client_keeps_the_other_members_out_by_its_assignors(id: str) -> None:
+    (case,) = (case for case in CASES if case.id == id)
+    play, judgement = judged(case, variant="own-assignor")
+
+    assert judgement.verdict is Verdict.UNIMPLEMENTED
+    assert judgement.reason.startswith("the shim of m0 does not set assignors")
+    (ended,) = (obs for obs in play.trace if obs.body.get("name") == "timeout")
+    assert ended.body["waiting"].startswith("members that can be in one group: the shim of m0")
+    assert ended.at_ms - next(obs.at_ms for obs in play.trace if obs.error == 23) < 100
+
+
+def test_a_client_that_meets_nobody_with_other_assignors_is_judged() -> None:
+    (case,) = (case for case in CASES if case.id == "fetch/classic/committed")
+
+    assert judged(case, variant="own-assignor")[1].verdict is Verdict.OK
+
+
 @pytest.mark.parametrize("code", ["unknown-member-id", "illegal-generation"])
 def test_a_late_refusal_is_judged_for_a_member_that_gets_no_callback_for_kept_partitions(code: str) -> None:
     case = next(case for case in CASES if case.id == f"rebalance/classic/stale-commit-{code}")

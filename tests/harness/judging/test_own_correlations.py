@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 
 import pytest
@@ -10,7 +11,7 @@ from tests.traces import Story
 from groupproof.harness.cases.client import CASES
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.case_judgement import judge_run
-from groupproof.harness.judging.own_correlations import with_own_correlations
+from groupproof.harness.judging.own_correlations import OwnCorrelations, with_own_correlations
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.trace import Trace
@@ -59,6 +60,65 @@ def test_a_trace_without_repeated_ids_stays_as_it_is() -> None:
     trace = Story().member().trace
 
     assert with_own_correlations(trace) is trace
+
+
+def streamed(trace: Trace) -> Trace:
+    """Renumber the trace as a stream, by a reader that is written down and resumed in its middle."""
+    first, own = trace[: len(trace) // 2], OwnCorrelations()
+    begun = [own.renumbered(obs) for obs in first]
+    resumed: OwnCorrelations = pickle.loads(pickle.dumps(own))
+    return [*begun, *(resumed.renumbered(obs) for obs in trace[len(first) :])]
+
+
+def pairs(trace: Trace) -> list[tuple[int, int]]:
+    """Return the `seq` of each request, and of the answer with the same connection, id and API after it."""
+    asked: dict[object, int] = {}
+    found: list[tuple[int, int]] = []
+    for obs in trace:
+        if obs.kind == "request":
+            assert asked.setdefault((obs.exchange_id, obs.api), obs.seq) == obs.seq, "the id of an open request"
+        elif obs.kind == "response":
+            found.append((asked.pop((obs.exchange_id, obs.api)), obs.seq))
+    return found
+
+
+def test_a_stream_is_renumbered_from_where_one_id_names_two_requests() -> None:
+    story = Story()
+    story.exchange(Api.HEARTBEAT)
+    fetch = story.request(Api.FETCH)
+    beats = [story.request(Api.HEARTBEAT) for _ in range(2)]
+    for request in (*beats, fetch):
+        story.answer(request)
+    story.exchange(Api.HEARTBEAT, connection=2)
+
+    trace = streamed(all_zero(story.trace))
+
+    assert pairs(trace) == pairs(story.trace)
+    assert [obs.correlation for obs in trace if obs.seq in (0, 1, fetch.seq) or obs.connection == 2] == [0] * 5
+    assert len({obs.correlation for obs in trace if obs.kind == "request" and obs.connection == 1}) == 3
+
+
+def test_an_answer_whose_request_is_not_in_the_trace_takes_no_other_request_with_it() -> None:
+    story = Story()
+    unseen = story.request(Api.FETCH)
+    beat = story.request(Api.HEARTBEAT)
+    story.answer(unseen)
+    story.answer(unseen)
+    story.answer(beat)
+
+    trace = streamed(all_zero(story.trace[1:]))
+
+    assert trace[0].correlation == trace[-1].correlation == 0
+    assert len({obs.correlation for obs in trace}) == 3
+
+
+def test_a_second_answer_has_the_id_of_the_first() -> None:
+    story = Story()
+    beats = [story.request(Api.HEARTBEAT) for _ in range(2)]
+    for request in (*beats, beats[1]):
+        story.answer(request)
+
+    assert [obs.correlation for obs in streamed(all_zero(story.trace))[-2:]] == [(1 << 30) + 1] * 2
 
 
 @pytest.mark.parametrize("has_fetches", [False, True])

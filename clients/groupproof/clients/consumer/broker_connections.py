@@ -32,7 +32,7 @@ _Key = tuple[str, int, str]
 class Brokers:
     """Opens connections when they are needed. It calls `lost(node, lane, reason)` for each that ended; node is None for the lane `any`.
 
-    With `hangs_up` it closes a connection after the coordinator refused a request.
+    With `hangs_up` it closes a connection after the coordinator refused a request. With `repeats_correlations` all requests have one id.
     """
 
     def __init__(
@@ -46,12 +46,14 @@ class Brokers:
         shares_connections: bool,
         timeout_s: float,
         hangs_up: bool = False,
+        repeats_correlations: bool = False,
         lost: Callable[[Node | None, str, Exception], None],
         observer: Observer | None = None,
     ) -> None:
         self._connect, self._nursery = connect, nursery
         self._client_id, self._versions, self._shares, self._lost = client_id, versions, shares_connections, lost
         self._timeout_s, self._observer, self._numbers, self._hangs_up = timeout_s, observer, itertools.count(1), hangs_up
+        self._repeats = repeats_correlations
         self._addresses = list(bootstrap)
         self._nodes: dict[int, tuple[str, int]] = {}
         self._open: dict[_Key, Connection] = {}
@@ -67,8 +69,16 @@ class Brokers:
 
     def send(self, to: Node | None, lane: str, api: Api, body: Mapping[str, Any], answered: Answered) -> None:
         """Send to `to` (None: any broker) over its connection of this lane."""
-        host, port = self._any_address() if to is None else (to.host, to.port)
-        key = (host, port, "" if self._shares else lane)
+        self._send_to(self._any_address() if to is None else (to.host, to.port), to, lane, api, body, answered)
+
+    def send_to_each(self, api: Api, body: Mapping[str, Any], answered: Answered) -> None:
+        """Send to every bootstrap broker at once. `answered` gets the first answer without an error, or else the last one."""
+        first = _FirstGood(api, len(self._addresses), answered)
+        for address in self._addresses:
+            self._send_to(address, None, ANY, api, body, first)
+
+    def _send_to(self, address: tuple[str, int], to: Node | None, lane: str, api: Api, body: Mapping[str, Any], answered: Answered) -> None:
+        key = (*address, "" if self._shares else lane)
         connection = self._open.get(key)
         if connection is None:
             connection = self._opened(key, to, lane)
@@ -114,7 +124,7 @@ class Brokers:
         timeout_s = self._timeout_s if lane in _TIMED and not self._shares else math.inf
         connection = Connection(
             self._connect, host, port, client_id=self._client_id, versions=self._versions, closed=closed, timeout_s=timeout_s,
-            observer=self._observer, number=next(self._numbers),
+            observer=self._observer, number=next(self._numbers), repeats_correlations=self._repeats,
         )  # fmt: skip
         self._open[key] = connection
         self._nursery.start_soon(connection.run)
@@ -122,3 +132,18 @@ class Brokers:
 
     def _forget(self, key: _Key) -> Connection:
         return self._open.pop(key)
+
+
+class _FirstGood:
+    """Takes the answers to one request that was sent to several brokers, and passes one of them on."""
+
+    def __init__(self, api: Api, brokers: int, answered: Answered) -> None:
+        self._api, self._missing = api, brokers
+        self._answered: Answered | None = answered
+
+    def __call__(self, body: dict[str, Any] | None) -> None:
+        self._missing -= 1
+        is_good = body is not None and not error_of(self._api, body)
+        if self._answered is not None and (is_good or not self._missing):
+            answered, self._answered = self._answered, None
+            answered(body)

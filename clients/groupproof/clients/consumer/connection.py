@@ -63,7 +63,7 @@ class Connection:
 
     The argument of `closed` is the reason: `NoCommonVersion` if a retry is pointless, otherwise a `ConnectionError`. A request without an answer for
     `timeout_s` ends the connection. It is infinite for group requests, because the member times them itself.
-    `observer` gets each request and answer, except ApiVersions.
+    `observer` gets each request and answer, except ApiVersions. With `repeats_correlations` every request has the same correlation id.
     """
 
     def __init__(
@@ -78,8 +78,10 @@ class Connection:
         timeout_s: float = math.inf,
         observer: Observer | None = None,
         number: int = 0,
+        repeats_correlations: bool = False,
     ) -> None:
         self._timeout_s, self._observer, self._number = timeout_s, observer, number
+        self._correlation_step = 0 if repeats_correlations else 1
         self._connect, self._host, self._port = connect, host, port
         self._client_id, self._newest, self._closed = client_id, versions, closed
         self._ranges: dict[int, tuple[int, int]] = {}
@@ -148,7 +150,7 @@ class Connection:
     async def _agree(self, stream: trio.abc.Stream, framer: Framer) -> None:
         """Request the broker's versions, with v0 if the broker refuses the newest (KIP-511)."""
         for version in dict.fromkeys((min(self._newest.get(Api.API_VERSIONS, 3), 3), 0)):
-            self._correlation += 1
+            self._correlation += self._correlation_step
             body = {"client_software_name": "groupproof", "client_software_version": "0"}
             await stream.send_all(frame(write_request(Api.API_VERSIONS, version, self._correlation, self._client_id, body)))
             _, answer = _read_answer(Api.API_VERSIONS, version, await _one_frame(stream, framer))
@@ -169,7 +171,7 @@ class Connection:
 
     async def _write(self, stream: trio.abc.Stream) -> None:
         async for request in self._to_write:
-            self._correlation += 1
+            self._correlation += self._correlation_step
             self._writing = request.answered
             version = self._version(request.api)
             data = frame(write_request(request.api, version, self._correlation, self._client_id, request.body))

@@ -108,6 +108,7 @@ class Consumer:
                 versions=self._policy.versions,
                 shares_connections=self._policy.lanes == "shared",
                 hangs_up=self._policy.hangs_up_after_errors,
+                repeats_correlations=self._policy.repeats_correlations,
                 timeout_s=self._settings.request_timeout_ms / 1000,
                 lost=self._lost,
                 observer=self._observer,
@@ -312,7 +313,10 @@ class Consumer:
             else:
                 self.perform(self.member.response(request_id, answer_of(api, body), now_ms()))
 
-        self._send(output.to, output.lane, api, plain_body(output.message), answered)
+        if api is Api.FIND_COORDINATOR and self._policy.lookups_go_to == "each":
+            self._running.send_to_each(api, plain_body(output.message), answered)
+        else:
+            self._send(output.to, output.lane, api, plain_body(output.message), answered)
 
     def _send(self, to: Node | None, lane: str, api: Api, body: Mapping[str, Any], answered: Callable[[dict[str, Any] | None], None]) -> None:
         self._running.send(to, lane, api, body, answered)

@@ -226,7 +226,9 @@ class OffsetRequests:
     def _fetch_request(self, request: OffsetRequest) -> OffsetFetchRequest:
         by_topic = groupby(sorted(request.offsets), key=lambda partition: partition[0])
         topics = tuple(FetchTopic(name=topic, partition_indexes=tuple(index for _, index in item)) for topic, item in by_topic)
-        return OffsetFetchRequest(groups=(FetchGroup(group_id=self._core.settings.group, topics=topics),))
+        group = FetchGroup(group_id=self._core.settings.group, topics=topics)
+        # KIP-447; ConsumerCoordinator.sendOffsetFetchRequest always requires them.
+        return OffsetFetchRequest(groups=(group,), require_stable=self._core.policy.requires_stable_offsets)
 
     def _pause_ms(self, request: OffsetRequest) -> int:
         """Return the pause in ms before a failed request is sent again."""

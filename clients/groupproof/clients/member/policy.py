@@ -57,7 +57,9 @@ class Policy:
     rediscovers_each_rebalance: bool = False
     looks_up: bool = True  # False: group requests go to any broker
     lookups_at_once: int = 1
+    lookups_go_to: Literal["any", "each"] = "any"  # each: every bootstrap broker at once; the first good answer counts
     connects_anew: bool = False  # opens a new connection for each JoinGroup; the membership then uses it
+    repeats_correlations: bool = False  # sends 0 with every request, and goes by the order of the answers
     hangs_up_after_errors: bool = False  # closes the connection after the coordinator refused a request, and opens another
     looks_up_own_group: bool = True
     looks_up_outside_groups: bool = True
@@ -153,6 +155,7 @@ class Policy:
     commits_unowned: bool = False
     swallows_commit_errors: Literal["none", "async", "sync"] = "none"
     fetches_offsets: bool = True
+    requires_stable_offsets: bool = True  # KIP-447: offsets of an open transaction are answered with error 88
     delivers_while_joining: bool = False
     delivers_revoked: bool = False
     reads: Literal["assigned", "everything", "everything-unsaid"] = "assigned"  # of its topics; unsaid: the application gets its own alone
@@ -176,6 +179,8 @@ class Policy:
     start_ms: int = 0  # until the process sends hello
     commits_untold: bool = False  # its commits return nothing; commit errors are reported separately
     line_delay_ms: int = 0  # the delay of each line of the shim
+
+    assignment_reported: Literal["called-back", "asked"] = "called-back"  # asked: no callback; the program asks after each poll what it owns
 
     # False reports of the shim
     tells_assigned: Literal["assigned", "more"] = "assigned"  # more: includes a partition of a topic that nobody owns

@@ -49,6 +49,7 @@ class ShimMember:
         )
         self._commands, self._to_run = trio.open_memory_channel[Body](COMMANDS_MAX)
         self._postponed: list[Callback] = []
+        self._reported: frozenset[TopicPartition] = frozenset()
         self._is_paused = False
         self._is_subscribed = True
         self._is_failed = False
@@ -115,6 +116,8 @@ class ShimMember:
             self._is_failed = True
             self._report({"name": "error", "error": error.error, "message": str(error), "fatal": True})
             return
+        finally:
+            self._report_owned()
         if deliveries:
             self._report_records(deliveries)
             await trio.sleep(self._subscribe.handler_delay_ms / 1000)  # the application processes them; nothing interrupts it
@@ -136,6 +139,7 @@ class ShimMember:
         except (WrongField, KeyError, TypeError, ValueError) as error:
             self._refuse(command, "INVALID_COMMAND", f"{command['command']}: {error}")
         else:
+            self._report_owned()
             self.answer(command, ok=True, **fields)
         return True
 
@@ -217,8 +221,21 @@ class ShimMember:
         if consumed:
             self._report(_records(consumed))
 
+    def _report_owned(self) -> None:
+        """Report what has changed since the last poll, where the client has no callbacks."""
+        owned = self._consumer.member.owned
+        if self._policy.assignment_reported == "called-back" or owned == self._reported or self._is_closed:
+            return
+        for name, partitions in (("revoked", self._reported - owned), ("assigned", owned - self._reported)):
+            if partitions or name == "assigned":
+                self._report({"name": f"partitions_{name}", "partitions": _partitions(partitions)})
+                self._report({"name": "callback_done"})
+        self._reported = owned
+
     async def _on_callback(self, callback: Callback) -> None:
         """Run the application's listener: report the callback, perform `on_revoked`, report its end."""
+        if self._policy.assignment_reported == "asked":
+            return
         if self._policy.epochs.tells_revoked == "before-assigned":
             if callback.kind is not CallbackKind.ASSIGNED:
                 self._postponed.append(callback)

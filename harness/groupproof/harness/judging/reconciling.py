@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from groupproof.harness.judging.checkers.frame_facts import has_no_callbacks
 from groupproof.harness.judging.checkers.tracking.ownership_tracker import OwnershipTracker
 from groupproof.protocol.trace import ExchangeId, Observation
 from groupproof.protocol.vocabulary import Api, ErrorCode, TopicPartition
@@ -89,12 +90,7 @@ class Reconciling:
     def follow(self, obs: Observation) -> None:
         follow_heartbeats(self._epochs, obs)
         self._owners.follow(obs)
-        if (
-            obs.who == "kit"
-            and obs.body.get("name") == "hello"
-            and obs.client is not None
-            and "on-revoked" not in obs.body.get("capabilities", ("on-revoked",))
-        ):
+        if obs.who == "kit" and obs.body.get("name") == "hello" and obs.client is not None and has_no_callbacks(obs):
             self._without_callbacks.add(obs.client)
 
     def missing(self) -> str:

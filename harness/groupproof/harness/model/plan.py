@@ -6,7 +6,7 @@ schedule file, and `groupproof replay` runs it again. Times are in milliseconds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, get_args
 
@@ -14,13 +14,16 @@ from groupproof.protocol.faults import Fault, fault_from_json, fault_to_json
 from groupproof.protocol.toxics import Toxic, toxic_from_json, toxic_to_json
 
 __all__ = [
-    "DEFAULT_NAMES", "Append", "Arm", "Await", "BreakBroker", "Command", "ConfigureGroup", "Freeze", "GroupSettled", "Grow", "Heal", "Impair", "Kill",
+    "DEFAULT_ASSIGNORS", "DEFAULT_NAMES", "Append", "Arm", "Await", "BreakBroker", "Command", "ConfigureGroup", "Freeze", "GroupSettled", "Grow", "Heal", "Impair", "Kill",
     "Mark", "Matches", "Member", "Mend", "MoveCoordinator", "Pass", "Plan", "Reconciled", "Release", "Stable", "Start", "Step", "Thaw",
     "plan_from_json", "plan_to_json",
 ]  # fmt: skip
 
 DEFAULT_NAMES: Mapping[str, Any] = {"group": "g", "topics": ["t"]}
 """The group and the topics of a member whose settings name none."""
+
+DEFAULT_ASSIGNORS: Sequence[str] = ("range",)
+"""The assignors of a member whose settings name none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

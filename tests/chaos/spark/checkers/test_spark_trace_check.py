@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.chaos.spark.conftest import MASTER
 from tests.harness.judging.checkers.fleets import PLANTED_EPOCHS, planted_epochs, planted_fleet
+from tests.harness.judging.test_own_correlations import all_zero
 from tests.harness.running.virtual import played
 from tests.power.coordinators import played as played_by_coordinator
 from tests.project import ROOT
@@ -99,6 +100,18 @@ def test_cases_and_planted_fleets_get_the_same_verdicts_by_spark(spark: SparkSes
         requirement for planted in PLANTED_EPOCHS for requirement in planted.split()
     }
     assert {result.case.id for result in results} >= {*some, MISBEHAVIOUR[1]}
+
+
+def test_a_client_that_repeats_one_correlation_id_gets_the_same_verdicts_by_spark(spark: SparkSession, tmp_path: Path) -> None:
+    right = [replace(obs, run="right", case="") for obs in played(BY_ID["link/classic/late-rejoin"], variant="shares-one-connection").trace]
+    trace = [*planted_fleet("one"), *planted_epochs("two"), *right]
+    write_parquet(tmp_path / "zero.parquet", all_zero(trace))
+    write_parquet(tmp_path / "own.parquet", trace)
+
+    results = agreed(spark, tmp_path / "zero.parquet")
+
+    assert rulings(results) == rulings(check_files([tmp_path / "own.parquet"], every_case, UNIVERSAL).results)
+    assert {result.ruling.verdict for result in results if result.case.id.startswith("laws/")} >= {Verdict.OK, Verdict.FAILED}
 
 
 @pytest.mark.soak

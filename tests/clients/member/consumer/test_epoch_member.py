@@ -28,6 +28,20 @@ def test_a_fenced_member_loses_everything_and_joins_with_the_same_id(code: int) 
     assert b.failures == []
 
 
+@pytest.mark.requirement("CGT-18")
+@pytest.mark.parametrize(("policy", "readable"), [(EpochPolicy(), frozenset()), (EpochPolicy(keeps_what_was_lost=True), parts(0, 1))])
+def test_a_member_that_was_fenced_reads_nothing_even_before_its_application_is_told(
+    policy: EpochPolicy, readable: frozenset[tuple[str, int]]
+) -> None:
+    b = EpochBench(Policy(epochs=policy))
+    b.joined(0, 1)
+    assert b.member.readable == parts(0, 1)
+    b.next_beat()
+    b.beaten(error=110)
+    assert b.member.owned == parts(0, 1)
+    assert b.member.readable == readable
+
+
 @pytest.mark.requirement("CGT-19", "CGT-18")
 @pytest.mark.parametrize("code", [110, 25])
 def test_a_join_that_is_refused_as_unknown_is_tried_again(code: int) -> None:

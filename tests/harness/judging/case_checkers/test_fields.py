@@ -269,6 +269,20 @@ def test_a_member_continues_where_the_group_had_committed(first: list[tuple[str,
     assert verdict(starts_at("m0", STARTS, requirement="CLIENT-79", or_not=or_not), story.end(9_000)) is expected
 
 
+@pytest.mark.parametrize(("first", "fatal", "expected"), [
+    ([], True, Verdict.OK), ([], False, Verdict.FAILED), ([("t", 0, 0, 19)], True, Verdict.FAILED),
+])  # fmt: skip
+def test_a_member_that_tells_its_application_that_it_ends_need_not_continue(
+    first: list[tuple[str, int, int, int]], fatal: bool, expected: Verdict
+) -> None:
+    story = Story().member()
+    story.kit("mark", mark="error")
+    story.consume(*first)
+    story.tell("error", error="NOT_COORDINATOR", message="", fatal=fatal)
+
+    assert verdict(starts_at("m0", STARTS, requirement="CLIENT-79", ends_after="error"), story.end(9_000)) is expected
+
+
 def begins(*offsets: tuple[str, int, int]) -> Story:
     """Tell of a member that fetches from these offsets, and whose application tells of the committed ones."""
     story = Story().member(gets=[("t", 0), ("t", 1)])

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from tests.traces import Story, findings, verdict
 
-from groupproof.harness.judging.case_checkers.offset_fetch import goes_on_reading, if_stable, unless_asked_twice
+from groupproof.harness.judging.case_checkers.offset_fetch import goes_on_reading, if_stable, unless_asked_twice, unless_ended
 from groupproof.harness.judging.case_checkers.reactions import retries
 from groupproof.harness.model.evidence import NotOffered, NotReached
 from groupproof.harness.model.verdicts import Proof, Verdict
@@ -66,6 +66,15 @@ def test_a_client_that_asked_twice_at_once_and_got_the_other_answer_need_not_ask
     assert verdict(judge, asked_twice()) is Verdict.OK
     for other in (asked_twice(at_once=False), asked_twice(error=14), asked_twice(partition=1)):
         assert verdict(judge, other) is Verdict.FAILED
+
+
+@pytest.mark.parametrize(("fatal", "expected"), [(True, Verdict.NON_STRICT), (False, Verdict.FAILED)])
+def test_a_client_that_tells_its_application_that_it_ends_costs_the_others_a_session(fatal: bool, expected: Verdict) -> None:
+    story = refused()
+    story.tell("error", error="COORDINATOR_LOAD_IN_PROGRESS", message="", fatal=fatal)
+    again = retries("m0", Api.OFFSET_FETCH, after="error", requirement="CLIENT-79")
+
+    assert verdict(unless_ended(again, "m0", requirement="CLIENT-79"), story) is expected
 
 
 def test_a_program_without_an_event_for_errors_is_not_blamed_for_a_missing_report() -> None:

@@ -5,6 +5,7 @@ from tests.traces import Story, findings
 
 from groupproof.harness.judging.case_checkers.required_settings import SCALED, insists_on, not_on_the_wire, offers
 from groupproof.harness.model.evidence import CaseNotOffered
+from groupproof.protocol.vocabulary import Api
 
 FIELDS = {"session_timeout_ms": 1_000, "assignors": ["roundrobin"], "request_timeout_ms": 2_500}
 
@@ -27,6 +28,18 @@ def test_it_can_where_the_wire_shows_the_setting_all_the_same() -> None:
     story.join(session_ms=1_000, protocol="roundrobin")
 
     assert findings(insists_on({"m0": {"session_timeout_ms": 1_000, "assignors": ["roundrobin"]}}), story.end()) == []
+
+
+@pytest.mark.parametrize("meets", [True, False])
+def test_a_case_cannot_be_run_with_a_client_whose_assignors_keep_the_others_out(meets: bool) -> None:
+    story = ignoring("assignors")
+    story.join(protocol="consumer")
+    if meets:
+        story.exchange(Api.JOIN_GROUP, "a0", error=23)
+        with pytest.raises(CaseNotOffered, match="m0 does not offer range, which others in its group have"):
+            findings(insists_on({}, {"m0": frozenset({"range"})}), story.end())
+    else:
+        assert findings(insists_on({}, {"m0": frozenset({"range"})}), story.end()) == []
 
 
 def test_what_no_request_shows_only_a_shim_can_say() -> None:

@@ -137,3 +137,11 @@ def test_the_absence_of_a_report_counts_only_where_the_program_could_have_made_o
     assert trace_queries.surfaced(mute.evidence, "m0", None) is None
     with pytest.raises(NotOffered):
         trace_queries.report_due(mute.evidence, "m0", None)
+
+
+@pytest.mark.parametrize(("name", "fatal", "tells"), [("error", True, True), ("answer", True, True), ("error", False, False)])
+def test_an_application_knows_of_the_end_by_a_fatal_error(name: str, fatal: bool, tells: bool) -> None:
+    story = Story()
+    word = story.tell(name, error="X", fatal=fatal)
+
+    assert trace_queries.reported_end(story.evidence, "m0", -1) == (word if tells else None)

@@ -68,8 +68,10 @@ class EpochMember(AnyMember):
 
     @property
     def readable(self) -> frozenset[TopicPartition]:
-        """The partitions to read: the owned ones, without those that are being revoked."""
+        """The partitions to read: the owned ones, without those that are being revoked. A member that has lost its membership reads none (CGT-18)."""
         core, going = self._epoch_core, self._local.going
+        if core.epoch_state in _LOSING and not core.choices.keeps_what_was_lost:
+            return frozenset()
         return core.owned - going if going and not core.choices.reads_while_revoking else core.owned
 
     @property

@@ -69,4 +69,4 @@ class EpochOffsetRequests(OffsetRequests):
         groups = tuple(
             FetchGroup(group_id=group.group_id, member_id=core.member_id, member_epoch=core.epoch, topics=group.topics) for group in made.groups
         )
-        return OffsetFetchRequest(groups=groups, require_stable=True)
+        return OffsetFetchRequest(groups=groups, require_stable=made.require_stable)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 from groupproof.harness.judging.case_checkers.required_settings import SCALED, insists_on, not_on_the_wire
+from groupproof.harness.judging.foreign_assignors import shared_assignors
 from groupproof.harness.model.case import Case, Judge
 from groupproof.harness.model.case_dialect import case_id
 from groupproof.harness.model.plan import Member, Plan
@@ -61,15 +62,14 @@ def case(
     cited = tuple(requirements)
     subjects = [member for member in plan.members if member.kind == "subject"]
     wanted = {subject.name: _insisted(subject, insists, spares) for subject in subjects}
-    has_peers = len(plan.members) > len(subjects)
-    common = {subject.name: "range" for subject in subjects if has_peers and "assignors" not in subject.settings}
+    shared = shared_assignors(plan)
     return Case(
         id=case_id(area, dialect, name),
         title=title,
         requirements=cited,
         level=level or highest_level(cited),
         plan=plan,
-        judges=(insists_on(wanted, common), *judges) if common or any(wanted.values()) else judges,
+        judges=(insists_on(wanted, shared), *judges) if shared or any(wanted.values()) else judges,
         needs=frozenset({dialect.name, *needs_of_plan(plan), *needs}),
         settings_needed={client: not_on_the_wire(settings) for client, settings in wanted.items() if not_on_the_wire(settings)},
         isolated=isolated,

@@ -7,7 +7,8 @@ from typing import Any
 from groupproof.harness.cases.client.client_case_builders import GROUP, UNHEARD_OF, case, code_name
 from groupproof.harness.judging.case_checkers.discovery import rediscovers
 from groupproof.harness.judging.case_checkers.fields import fetches_only_assigned, starts_at
-from groupproof.harness.judging.case_checkers.offset_fetch import goes_on_reading, if_stable, unless_asked_twice
+from groupproof.harness.judging.case_checkers.findings import TimedJudge
+from groupproof.harness.judging.case_checkers.offset_fetch import goes_on_reading, if_stable, unless_asked_twice, unless_ended
 from groupproof.harness.judging.case_checkers.reactions import request_came, retries, surfaces
 from groupproof.harness.model.case import Case, Judge
 from groupproof.harness.model.plan import Arm, Plan, Step
@@ -82,7 +83,10 @@ def _case(code: int, title: str, made: Plan, *judges: Judge) -> Case:
 
 
 def _retried(code: int, title: str, *more: Judge, made: Plan | None = None) -> Case:
-    return _case(code, title, made or _failing(code), _AGAIN, _continues(), *more)
+    return _case(code, title, made or _failing(code), unless_ended(_AGAIN, "m0", requirement="CLIENT-79"), _CONTINUES_OR_ENDS, *more)
+
+
+_CONTINUES_OR_ENDS = starts_at("m0", COMMITTED, requirement="CLIENT-79", ends_after="error")
 
 
 def _slow_rejoin() -> Arm:
@@ -103,6 +107,11 @@ def _odd(code: int, title: str, *, means_nothing_once: bool = False) -> Case:
     return _case(code, title, made, _GOES_ON, continues)
 
 
+def _if_stable(*judges: TimedJudge) -> list[Judge]:
+    """Ask a client that takes any offsets nothing: no broker gives it such an error."""
+    return [if_stable(judge, "m0", requirement="CLIENT-79") for judge in judges]
+
+
 CASES: tuple[Case, ...] = (
     _retried(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "A fetch of offsets that meets a loading coordinator is repeated."),
     _error_case(ErrorCode.COORDINATOR_NOT_AVAILABLE, "A fetch of offsets that meets no coordinator is repeated, or told to the application."),
@@ -116,9 +125,7 @@ CASES: tuple[Case, ...] = (
         ErrorCode.UNSTABLE_OFFSET_COMMIT,
         "A fetch of stable offsets (KIP-447) that meets an open transaction is repeated.",
         _failing(ErrorCode.UNSTABLE_OFFSET_COMMIT),
-        _GOES_ON,
-        if_stable(_AGAIN, "m0", requirement="CLIENT-79"),
-        _continues(or_not=True),
+        *_if_stable(_GOES_ON, _AGAIN, TimedJudge(_continues(or_not=True), after="error", within_ms=0)),
     ),
     _error_case(ErrorCode.GROUP_AUTHORIZATION_FAILED, "A fetch of offsets that is not authorised is reported to the application or tried again."),
     _error_case(

@@ -8,6 +8,7 @@ from groupproof.harness.judging.case_checkers.commit_reactions import commit_is_
 from groupproof.harness.judging.case_checkers.discovery import goes_to_another
 from groupproof.harness.judging.case_checkers.fields import starts_at
 from groupproof.harness.judging.case_checkers.leave_group import closes, leaves
+from groupproof.harness.judging.case_checkers.offset_fetch import unless_ended
 from groupproof.harness.judging.case_checkers.partition_owner import reports_no_revocation
 from groupproof.harness.judging.case_checkers.reactions import Identity, keeps_membership, recovers, rejoins
 from groupproof.harness.model.case import Case
@@ -230,8 +231,8 @@ _BUSY: tuple[Case, ...] = (
         after_commits(
             moves("moved", Api.OFFSET_FETCH, client="m0"), start("m0"), delivered("moved", within_ms=15_000), consumed("m0", go_on=True), passing(500)
         ),
-        goes_to_another("m0", Api.OFFSET_FETCH, after="moved", requirement="CLIENT-07"),
-        starts_at("m0", COMMITTED, requirement="CLIENT-79"),
+        unless_ended(goes_to_another("m0", Api.OFFSET_FETCH, after="moved", requirement="CLIENT-07"), "m0", requirement="CLIENT-79"),
+        starts_at("m0", COMMITTED, requirement="CLIENT-79", ends_after="moved"),
     ),
     case(
         "move/at-leave",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from groupproof.harness.judging.case_checkers.findings import end, overdue
-from groupproof.harness.judging.case_checkers.trace_queries import accepted, memberships_given, moment, newest, origin, synced
+from groupproof.harness.judging.case_checkers.trace_queries import accepted, memberships_given, moment, newest, origin, reported_end, synced
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms, waited
 from groupproof.harness.judging.checkers.frame_facts import error_of, instance_of, subscription_of
 from groupproof.harness.model.case import checker
@@ -264,13 +264,15 @@ def starts_at(
     within_ms: float = 8_000,
     or_not: bool = False,
     means_nothing_once: bool = False,
+    ends_after: str | None = None,
 ) -> Iterator[Finding]:
     """Judge that each partition is first fetched, and its first records delivered, at `offsets`. A failed OffsetFetch does not mean "nothing
     committed".
 
     Fetch requests come first, because a shim may omit what its client reads again. A client that names topics by unknown ids is judged by its
     records. With `or_not` a client whose OffsetFetch was refused need not consume at all. With `means_nothing_once` the error is one that meant
-    "nothing committed" in version 0 of OffsetFetch; a client that reads it so in any version is NON_STRICT.
+    "nothing committed" in version 0 of OffsetFetch; a client that reads it so in any version is NON_STRICT. A client that tells its application
+    that it ends need not consume after `ends_after`.
     """
     claim = Claim(requirement=requirement, expected="The client goes on at the committed offset.")
     first, fetched = _first_records(ev, client, after), _first_fetches(ev, client, after)
@@ -288,7 +290,7 @@ def starts_at(
         yield claim.failed("It went on elsewhere: records are read twice, or never.", where, detail=detail, proof=proof)
     elif set(offsets) <= set(first):
         yield claim.ok("It does.", first[next(iter(offsets))][1])
-    elif or_not:
+    elif or_not or (ends_after is not None and reported_end(ev, client, ends_after) is not None):
         yield claim.ok("It went on nowhere else.")
     elif elapsed_ms(ev.clock(moment(ev, after)), end(ev)) < within_ms * ev.stretch:
         raise NotReached("the run ended before records of every partition were due")

@@ -54,15 +54,18 @@ def timed_checker(findings: Callable[Concatenate[Evidence, P], Iterator[Finding]
     return update_wrapper(maker, findings)
 
 
-def unless(asked: TimedJudge, settles: Callable[[Evidence, str], Observation | None], claim: Claim, why: str) -> TimedJudge:
-    """Run `asked`, unless `settles` finds an observation that answers it before it is asked. It gets the fault that `asked` waits for; `why` is said."""
+def unless(
+    asked: TimedJudge, settles: Callable[[Evidence, str], Observation | None], claim: Claim, why: str, verdict: Verdict = Verdict.OK
+) -> TimedJudge:
+    """Run `asked`, unless `settles` finds an observation that answers it before it is asked. It gets the fault that `asked` waits for. The finding then
+    has this `verdict` and says `why`."""
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         settled = None if asked.after is None else settles(ev, asked.after)
         if settled is None:
             yield from asked(ev)
         else:
-            yield claim.ok(why, settled)
+            yield claim.found(verdict, why, settled)
 
     return replace(asked, judge=judge)
 

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from functools import partial
 
 from groupproof.harness.judging.case_checkers.findings import TimedJudge, overdue, timed_checker, unless
-from groupproof.harness.judging.case_checkers.trace_queries import hit_by, moment, report_due
+from groupproof.harness.judging.case_checkers.trace_queries import hit_by, moment, report_due, reported_end
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import error_of
 from groupproof.harness.model.evidence import Evidence
-from groupproof.harness.model.verdicts import Finding
+from groupproof.harness.model.verdicts import Finding, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["READ_MS", "goes_on_reading", "if_stable", "unless_asked_twice"]
+__all__ = ["READ_MS", "goes_on_reading", "if_stable", "unless_asked_twice", "unless_ended"]
 
 READ_MS = 6_000
 """The time (ms) within which a client sends a refused OffsetFetch again, whatever its backoff."""
@@ -50,6 +50,19 @@ def unless_asked_twice(asked: TimedJudge, client: str, *, requirement: str) -> T
     """
     claim = Claim(requirement=requirement, expected="The client gets its offsets.")
     return unless(asked, partial(_answered_beside, client=client), claim, "It had asked twice at once, and was answered the other time.")
+
+
+def unless_ended(asked: TimedJudge, client: str, *, requirement: str) -> TimedJudge:
+    """Run `asked`, unless the client ends at the error and tells its application so, as kafrust's `join()` does.
+
+    The application has to join anew, and the group waits for the former member until its session ends.
+    """
+    claim = Claim(requirement=requirement, expected="The client gets its offsets.")
+    return unless(asked, partial(_ended, client=client), claim, "It told the application that it ends.", Verdict.NON_STRICT)
+
+
+def _ended(ev: Evidence, fault: str, *, client: str) -> Observation | None:
+    return reported_end(ev, client, fault)
 
 
 def if_stable(asked: TimedJudge, client: str, *, requirement: str) -> TimedJudge:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from groupproof.harness.judging.foreign_assignors import ForeignAssignors, assignors_offered
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import CaseNotOffered, Evidence
 from groupproof.harness.model.verdicts import Finding
@@ -17,9 +18,9 @@ SCALED: Final = frozenset({"session_timeout_ms", "heartbeat_interval_ms", "poll_
 """Settings that scale judges and waits. The client's actual values are read from the wire (`client_timeouts.py`)."""
 
 
-def insists_on(settings: Mapping[str, Mapping[str, Any]], common: Mapping[str, str] = MappingProxyType({})) -> Judge:
-    """Return a judge that makes a case UNIMPLEMENTED for a client whose shim ignores one of these settings, by member, or that lacks its assignor
-    in `common`. It finds nothing on any other client."""
+def insists_on(settings: Mapping[str, Mapping[str, Any]], shared: Mapping[str, frozenset[str]] = MappingProxyType({})) -> Judge:
+    """Return a judge that makes a case UNIMPLEMENTED for a client whose shim ignores one of these settings, by member, or that keeps others out of
+    its group, because it has none of the assignors in `shared`. It finds nothing on any other client."""
 
     def judge(ev: Evidence) -> Iterable[Finding]:
         for client, wanted in settings.items():
@@ -27,12 +28,10 @@ def insists_on(settings: Mapping[str, Mapping[str, Any]], common: Mapping[str, s
             ignored = sorted(name for name in terms.ignored & set(wanted) if not _shows(terms.join, name, wanted[name]))
             if ignored:
                 raise CaseNotOffered(f"the shim of {client} does not set {' and '.join(ignored)}, which the case is about")
-        for client, assignor in common.items():
-            terms = ev.terms(client)
-            if "assignors" in terms.ignored and (terms.join is None or assignor not in _assignors_of(terms.join)):
-                raise CaseNotOffered(
-                    f"the shim of {client} does not set assignors, and {client} does not offer {assignor}, which others in its group have"
-                )
+        foreign = ForeignAssignors(shared)
+        for obs in ev.trace if any("assignors" in ev.terms(client).ignored for client in shared) else ():
+            if lack := foreign.feed(obs):
+                raise CaseNotOffered(lack)
         return ()
 
     return judge
@@ -49,7 +48,7 @@ def offers(client: str, assignor: str) -> Judge:
 
     def judge(ev: Evidence) -> Iterable[Finding]:
         join = ev.terms(client).join
-        if join is not None and assignor not in _assignors_of(join):
+        if join is not None and assignor not in assignors_offered(join):
             raise CaseNotOffered(f"{client} does not offer {assignor}, which the case is about")
         return ()
 
@@ -61,13 +60,9 @@ def _shows(join: Observation | None, name: str, wanted: Any) -> bool:
     return join is not None and name in _ON_THE_WIRE and _ON_THE_WIRE[name](join) == wanted
 
 
-def _assignors_of(join: Observation) -> list[str]:
-    return [protocol["name"] for protocol in join.body.get("protocols") or ()]
-
-
 _ON_THE_WIRE: Final[Mapping[str, Callable[[Observation], Any]]] = {
     "session_timeout_ms": lambda join: join.body.get("session_timeout_ms"),
     "max_poll_interval_ms": lambda join: join.body.get("rebalance_timeout_ms"),
     "instance_id": lambda join: join.body.get("group_instance_id") or join.instance,
-    "assignors": _assignors_of,
+    "assignors": assignors_offered,
 }

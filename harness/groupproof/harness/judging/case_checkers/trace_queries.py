@@ -19,6 +19,7 @@ __all__ = [
     "newest",
     "origin",
     "report_due",
+    "reported_end",
     "surfaced",
     "synced",
 ]
@@ -41,6 +42,12 @@ def late_lines_ms(ev: Evidence, client: str) -> float:
     for obs in ev.sent:
         group.follow(obs)
     return group.late_ms(client)
+
+
+def reported_end(ev: Evidence, client: str, after: str | int) -> Observation | None:
+    """Return the first event after an instant by which the application learns that its client has ended and must be replaced."""
+    words = (obs for obs in ev.select("event", None, client, after, ev.closing) if obs.who == "shim" and obs.body.get("name") in ("error", "answer"))
+    return next((obs for obs in words if obs.body.get("error") and obs.body.get("fatal")), None)
 
 
 def clients(ev: Evidence) -> list[str]:

@@ -15,7 +15,7 @@ from groupproof.protocol.wire.subscription import Subscription, SubscriptionErro
 
 __all__ = [
     "GROUP_REQUESTS", "IN_FLIGHT_MS", "SLACK_MS", "MembershipGrant", "assignments_of", "committed_offsets", "error_of", "fields_of", "gives",
-    "instance_of", "is_begun_anew", "is_unmanaged", "knew", "left_by", "members_of", "membership_grant", "partitions_of", "subscription_of", "subscriptions_of",
+    "has_no_callbacks", "instance_of", "is_begun_anew", "is_unmanaged", "knew", "left_by", "members_of", "membership_grant", "partitions_of", "subscription_of", "subscriptions_of",
     "truncated_assignments",
 ]  # fmt: skip
 
@@ -121,6 +121,12 @@ def _subscription(blob: bytes) -> Subscription | None:
         return decode_subscription(blob)
     except SubscriptionError:
         return None
+
+
+def has_no_callbacks(hello: Observation) -> bool:
+    """Return whether a shim declares that its client has no callback of a rebalance (no `on-revoked`). Such a shim asks its client what it owns."""
+    declared = hello.body.get("capabilities") or ()
+    return bool(declared) and "on-revoked" not in declared
 
 
 def partitions_of(event: Observation) -> set[tuple[str, int]]:

@@ -17,6 +17,7 @@ from groupproof.harness.judging.checkers.steady import NO_ROWS, Steady, Stretch
 from groupproof.harness.judging.checkers.tracking.departures import Departures
 from groupproof.harness.judging.checkers.tracking.earlier_members import EarlierMembers
 from groupproof.harness.judging.checkers.tracking.process_names import Naming
+from groupproof.harness.judging.own_correlations import OwnCorrelations
 from groupproof.harness.model.requirement_levels import capped
 from groupproof.harness.model.verdicts import Finding, Goodbye
 from groupproof.protocol.trace import Observation
@@ -97,6 +98,7 @@ class GroupChecker:
         self._key = (run, case, group)
         self._naming = Naming()
         self._earlier = EarlierMembers()
+        self._correlations = OwnCorrelations()
         self._router = DialectRouter()
         self._runs: dict[str, _DialectRun] = {CLASSIC_CHECKERS.dialect.name: _DialectRun(CLASSIC_CHECKERS)}
         self._before: deque[Observation] = deque(maxlen=_BEFORE_KEPT)
@@ -119,6 +121,7 @@ class GroupChecker:
             self._observations += 1
         elif self._first is None and "settings" not in obs.body:
             return []  # an event of connections and nodes before there was a group
+        obs = self._correlations.renumbered(obs)
         runs = self._runs_for(obs)
         found: list[Finding] = []
         for run in runs:
@@ -188,7 +191,12 @@ class GroupChecker:
         return run if all(self._is_steady(run, steady) for steady in stretch.members) else None
 
     def _is_steady(self, run: _DialectRun, steady: Steady) -> bool:
-        is_named = bool(steady.client) and self._departures.is_steady(steady) and self._earlier.is_settled(steady)
+        is_named = (
+            bool(steady.client)
+            and not self._correlations.repeats(steady.connection)
+            and self._departures.is_steady(steady)
+            and self._earlier.is_settled(steady)
+        )
         return is_named and run.invariants.wants(steady) == NO_ROWS
 
     def _absorb(self, run: _DialectRun, steady: Steady, wanted: Collection[int]) -> Iterable[Finding]:

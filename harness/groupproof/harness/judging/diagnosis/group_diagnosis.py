@@ -11,6 +11,7 @@ from groupproof.harness.judging.diagnosis.group_history import GroupHistory, fol
 from groupproof.harness.judging.diagnosis.member_history import Sign
 from groupproof.harness.judging.diagnosis.rebalances import DATALINK, Rebalance
 from groupproof.harness.judging.diagnosis.wire_history import WireCourse
+from groupproof.harness.judging.own_correlations import with_own_correlations
 from groupproof.harness.judging.topic_history.explained_topic import topic_rebalances
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api, GroupState
@@ -27,6 +28,7 @@ def rebalances_of(trace: Trace) -> list[Rebalance]:
     Groups of the consumer protocol (KIP-848) have epochs as generations. The times come from a classic group's transitions where the trace has them
     (the kit's own, or a broker's log), else from its requests. Records of the offsets topic add their own rebalances.
     """
+    trace = with_own_correlations(trace)
     groups = {obs.group for obs in trace if _begins(obs)}
     followers = {obs.group: _Follower(obs.group, is_told=obs.group in groups) for obs in trace if _names(obs, groups) and obs.group is not None}
     by_client = _groups_by_client(trace)

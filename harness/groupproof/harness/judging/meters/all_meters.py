@@ -11,6 +11,7 @@ from groupproof.harness.judging.meters.ownership_gaps import Ownership
 from groupproof.harness.judging.meters.rebalance_time import Rebalancing
 from groupproof.harness.judging.meters.record_repeats import Records
 from groupproof.harness.judging.meters.stale_commits import Commits
+from groupproof.harness.judging.own_correlations import OwnCorrelations
 from groupproof.protocol.trace import Observation
 
 __all__ = ["Meters", "meters_of", "values_of"]
@@ -29,8 +30,10 @@ class Meters:
 
     def __init__(self) -> None:
         self._meters: list[Meter] = [make() for make in _METERS]
+        self._correlations = OwnCorrelations()
 
     def feed(self, obs: Observation) -> None:
+        obs = self._correlations.renumbered(obs)
         for meter in self._meters:
             meter.feed(obs)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import trio
 
-from groupproof.harness.model.plan import DEFAULT_NAMES, Member
+from groupproof.harness.model.plan import DEFAULT_ASSIGNORS, DEFAULT_NAMES, Member
 from groupproof.harness.subjects.shims.contract_lines import EVENTS, Answer
 from groupproof.harness.subjects.shims.conversation import Ending
 from groupproof.harness.subjects.subject import Handle
@@ -20,7 +20,7 @@ __all__ = ["DEFAULTS", "Actor", "subscription_of"]
 DEFAULTS: Mapping[str, Any] = {
     **DEFAULT_NAMES,
     "protocol": CLASSIC.name,
-    "assignors": ["range"],
+    "assignors": list(DEFAULT_ASSIGNORS),
     "session_timeout_ms": 6_000,
     "heartbeat_interval_ms": 300,
     "max_poll_interval_ms": 30_000,

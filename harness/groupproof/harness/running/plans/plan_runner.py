@@ -43,6 +43,7 @@ from groupproof.harness.model.plan import (
     Thaw,
 )  # fmt: skip
 from groupproof.harness.running.plans.active_faults import Damage
+from groupproof.harness.running.plans.early_end import EarlyEnd
 from groupproof.harness.running.plans.fresh_records import leave_records, may_wait_forever
 from groupproof.harness.running.plans.member_control import DEFAULTS, Actor, subscription_of
 from groupproof.harness.subjects.cluster_control import DrivenCluster
@@ -115,7 +116,7 @@ class Driver:
         self._terms = TermsReader()
         self._over = trio.Event()
         self._stopped = trio.CancelScope()
-        self._is_flooded = False
+        self._early_end = EarlyEnd(plan, observations_max=self._limits.observations_max, stop=self._stopped.cancel)
 
     async def run(self) -> None:
         """Run the plan. Raise `BrokenEnvironment` and the kit's own errors; all else is in the trace."""
@@ -141,15 +142,15 @@ class Driver:
         for obs in self._recorder.trace:
             self._terms.feed(obs)
         self._close_s = self._limits.close_s * self._terms.stretch  # a client that pauses between its tries does so in a close too
-        ends = [self._recorder.listen(self._note_floods), self._recorder.listen(self._terms.feed)]
+        ends = [self._recorder.listen(self._early_end.feed), self._recorder.listen(self._terms.feed)]
         with trio.move_on_after(self._limits.steps_s * self._terms.stretch) as limit, self._stopped:
             await self._steps()
         for end in ends:
             end()
         if limit.cancelled_caught:
             self._note("timeout", waiting=f"the end of the steps, for {self._limits.steps_s:.0f} s in all")
-        elif self._is_flooded:
-            self._note("timeout", waiting=f"the end of a flood of more than {self._limits.observations_max} observations")
+        elif self._early_end.reason:
+            self._note("timeout", waiting=self._early_end.reason)
         self._note("end")
         for step in self._plan.steps:
             if isinstance(step, Arm):
@@ -171,11 +172,6 @@ class Driver:
                 await self._holds(accepted, UNREPORTED_MS)
         except (_Stop, ShimGone):
             return
-
-    def _note_floods(self, obs: Observation) -> None:
-        if obs.seq >= self._limits.observations_max:
-            self._is_flooded = True
-            self._stopped.cancel()
 
     def _note(self, name: str, **body: Any) -> None:
         self._recorder.record("event", who="kit", body={"name": name, **body})

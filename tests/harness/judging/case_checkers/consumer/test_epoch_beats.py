@@ -4,7 +4,7 @@ import pytest
 from tests.epoch_traces import BOTH, EpochStory
 from tests.traces import ID
 
-from groupproof.harness.judging.case_checkers.consumer.epoch_beats import beats, has_no_callback, membership_at, reported_end
+from groupproof.harness.judging.case_checkers.consumer.epoch_beats import beats, has_no_callback, membership_at
 
 
 def test_a_heartbeat_is_read_with_its_answer() -> None:
@@ -53,11 +53,3 @@ def test_a_program_that_declares_no_callback_has_none(capabilities: tuple[str, .
     story.kit("hello", "m0", capabilities=capabilities)
 
     assert has_no_callback(story.evidence, "m0") is lacks
-
-
-@pytest.mark.parametrize(("name", "fatal", "tells"), [("error", True, True), ("answer", True, True), ("error", False, False)])
-def test_an_application_knows_of_the_end_by_a_fatal_error(name: str, fatal: bool, tells: bool) -> None:
-    story = EpochStory()
-    word = story.tell(name, error="X", fatal=fatal)
-
-    assert reported_end(story.evidence, "m0", -1) == (word if tells else None)

@@ -36,6 +36,24 @@ def test_a_cooperative_assignment_adds() -> None:
     assert hands.owners[("t", 0)] == {}
 
 
+@pytest.mark.parametrize(("capabilities", "answered", "kept"), [
+    (["classic"], [0, 1], [0, 1]), (["classic"], [1], [1]), (["classic", "on-revoked"], [0, 1], [1]), ([], [0, 1], [1]),
+])  # fmt: skip
+def test_an_eager_client_without_callbacks_keeps_what_its_answer_names_though_only_what_is_new_is_reported(
+    capabilities: list[str], answered: list[int], kept: list[int]
+) -> None:
+    story = Story()
+    story.kit("hello", "m0", capabilities=capabilities)
+    story.member(gets=[("t", 0)])
+    story.partitions("assigned", ("t", 0))
+    story.sync(gets=[("t", number) for number in answered])
+    story.partitions("assigned", ("t", 1))
+
+    hands, _ = followed(story)
+
+    assert sorted(number for _, number in hands.now["m0"]) == kept
+
+
 def test_a_partition_is_handed_over_until_the_application_comes_back_from_the_callback() -> None:
     story = Story().member()
     story.partitions("assigned", ("t", 0))

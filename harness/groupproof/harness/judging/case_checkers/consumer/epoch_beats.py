@@ -12,7 +12,7 @@ from groupproof.harness.model.evidence import Evidence
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, TopicPartition
 
-__all__ = ["BEAT", "Beat", "beats", "has_no_callback", "membership_at", "reported_end"]
+__all__ = ["BEAT", "Beat", "beats", "has_no_callback", "membership_at"]
 
 BEAT = Api.CONSUMER_GROUP_HEARTBEAT
 
@@ -104,9 +104,3 @@ def has_no_callback(ev: Evidence, client: str) -> bool:
     latest."""
     declared = ev.capabilities(client)
     return bool(declared) and "on-revoked" not in declared
-
-
-def reported_end(ev: Evidence, client: str, after: str | int) -> Observation | None:
-    """Return the first event after an instant by which the application learns that its client has ended and must be replaced."""
-    words = (obs for obs in ev.select("event", None, client, after, ev.closing) if obs.who == "shim" and obs.body.get("name") in ("error", "answer"))
-    return next((obs for obs in words if obs.body.get("error") and obs.body.get("fatal")), None)

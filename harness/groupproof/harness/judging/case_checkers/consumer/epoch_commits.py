@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from groupproof.harness.judging.case_checkers.consumer.epoch_beats import beats, membership_at, reported_end
+from groupproof.harness.judging.case_checkers.consumer.epoch_beats import beats, membership_at
 from groupproof.harness.judging.case_checkers.findings import TimedJudge, less_severe, overdue, timed_checker
 from groupproof.harness.judging.case_checkers.offset_fetch import goes_on_reading
-from groupproof.harness.judging.case_checkers.trace_queries import accepted, moment
+from groupproof.harness.judging.case_checkers.trace_queries import accepted, moment, reported_end
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
 from groupproof.harness.judging.checkers.frame_facts import IN_FLIGHT_MS, error_of
 from groupproof.harness.model.case import checker

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from groupproof.harness.judging.case_checkers.consumer.epoch_beats import Beat, beats, reported_end
+from groupproof.harness.judging.case_checkers.consumer.epoch_beats import Beat, beats
 from groupproof.harness.judging.case_checkers.findings import end, overdue, timed_checker
-from groupproof.harness.judging.case_checkers.trace_queries import moment
+from groupproof.harness.judging.case_checkers.trace_queries import moment, reported_end
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms
 from groupproof.harness.judging.checkers.frame_facts import error_of
 from groupproof.harness.model.case import checker

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from groupproof.harness.judging.checkers.claim import Claim
+from groupproof.harness.judging.checkers.frame_facts import has_no_callbacks
 from groupproof.harness.judging.checkers.listening_checker import WaitingChecker
 from groupproof.harness.judging.checkers.steady import NO_ROWS, Steady
 from groupproof.harness.judging.checkers.tracking.group_tracker import LATE_LINES_MS_MAX, TrackingChecker
@@ -52,7 +53,7 @@ class CallbacksEndBeforeAcknowledgements(WaitingChecker[_GivenUp], TrackingCheck
     def look(self, obs: Observation) -> Iterable[Finding]:
         client = obs.client
         if obs.who == "kit" and obs.body.get("name") == "hello" and client is not None:
-            self._meet(client, frozenset(obs.body.get("capabilities") or ()))
+            (self._without_callback.add if has_no_callbacks(obs) else self._without_callback.discard)(client)
         if (
             obs.kind == "request"
             and obs.api == _BEAT
@@ -65,13 +66,6 @@ class CallbacksEndBeforeAcknowledgements(WaitingChecker[_GivenUp], TrackingCheck
 
     def wants(self, steady: Steady) -> Collection[int] | None:
         return NO_ROWS  # they list no partitions
-
-    def _meet(self, client: str, capabilities: frozenset[str]) -> None:
-        """Record whether the client's program can call its application in time."""
-        if capabilities and "on-revoked" not in capabilities:
-            self._without_callback.add(client)
-        else:
-            self._without_callback.discard(client)
 
     def _follow(self, client: str, beat: Observation) -> None:
         if (beat.member_epoch or 0) <= 0:

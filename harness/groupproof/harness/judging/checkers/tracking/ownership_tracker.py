@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from groupproof.harness.judging.checkers.frame_facts import partitions_of
+from groupproof.harness.judging.checkers.frame_facts import has_no_callbacks, partitions_of
 from groupproof.harness.judging.checkers.tracking.membership import joins_of
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import COOPERATIVE, TopicPartition
+from groupproof.protocol.vocabulary import COOPERATIVE, Api, TopicPartition
 
 __all__ = ["ENDS", "NO_CHANGES", "REPORTERS", "REPORTING_MS", "Changes", "Holding", "OwnershipTracker", "partitions_reported"]
 
@@ -59,11 +59,13 @@ Changes = tuple[Sequence[Holding], Sequence[Holding]]
 
 NO_CHANGES: Final[Changes] = ((), ())
 _TELLS: Final = frozenset({"event", "response"})
+_SYNC: Final = Api.SYNC_GROUP.title
 
 
 @dataclass(slots=True)
 class OwnershipTracker:
-    """What every client owns now, and what it owned last, by partition. An eager assignment replaces all; a cooperative one adds.
+    """What every client owns now, and what it owned last, by partition. An eager assignment replaces all; a cooperative one adds. So does an eager
+    one of a client without callbacks, whose shim reports only what is new, if the SyncGroup answer names what the application has kept.
 
     `assigned_seq` is each client's newest `partitions_assigned`, `ended_seq` its last end. `reports` are the clients whose callbacks are reported
     at all.
@@ -76,6 +78,8 @@ class OwnershipTracker:
     assigned_seq: dict[str, int] = field(default_factory=dict)
     ended_seq: dict[str, int] = field(default_factory=dict)
     _cooperative: set[str] = field(default_factory=set)
+    _without_callbacks: set[str] = field(default_factory=set)
+    _answered: dict[str, set[TopicPartition]] = field(default_factory=dict)
     _going: dict[str, dict[TopicPartition, Holding]] = field(default_factory=dict)
 
     def follow(self, obs: Observation) -> Changes:
@@ -84,6 +88,8 @@ class OwnershipTracker:
             return NO_CHANGES
         if (grant := joins_of(obs)) is not None:
             self.reports_by_difference(obs.client, is_so=grant.protocol in COOPERATIVE)
+        elif obs.api == _SYNC and not obs.error:
+            self._answered[obs.client] = set(obs.partitions)
         return self._apply(obs, obs.client) if obs.kind == "event" else NO_CHANGES
 
     def reports_by_difference(self, client: str, *, is_so: bool) -> None:
@@ -94,15 +100,17 @@ class OwnershipTracker:
         name, mine = obs.body.get("name"), self.now.get(client, {})
         if (obs.who, name) in ENDS:
             self.ended_seq[client] = obs.seq
+            if name == "hello":
+                (self._without_callbacks.add if has_no_callbacks(obs) else self._without_callbacks.discard)(client)
             return [], self._give(client, set(mine), obs)
         if obs.who not in REPORTERS:
             return NO_CHANGES
         if name == "partitions_assigned":
             self.reports.add(client)
             self.assigned_seq[client] = obs.seq
-            partitions = partitions_reported(obs)
-            released = [] if client in self._cooperative else self._give(client, set(mine) - partitions, obs)
-            return self._take(client, partitions - set(self.now.get(client, {})), obs), released
+            owned = self._owned_after(client, set(mine), partitions_reported(obs))
+            released = self._give(client, set(mine) - owned, obs)
+            return self._take(client, owned - set(self.now.get(client, {})), obs), released
         if name == "callback_done":
             for holding in self._going.pop(client, {}).values():
                 holding.done_ms = obs.at_ms
@@ -110,6 +118,11 @@ class OwnershipTracker:
             return NO_CHANGES
         self.reports.add(client)
         return [], self._give(client, partitions_reported(obs), obs)
+
+    def _owned_after(self, client: str, before: set[TopicPartition], reported: set[TopicPartition]) -> set[TopicPartition]:
+        """Return what a client owns after it has reported an assignment, which names all or only what is new."""
+        is_new = client in self._without_callbacks and before.isdisjoint(reported) and before | reported == self._answered.get(client)
+        return before | reported if is_new or client in self._cooperative else reported
 
     def _take(self, client: str, partitions: set[TopicPartition], obs: Observation) -> list[Holding]:
         gained = [Holding(client, partition, obs) for partition in partitions]
