@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
 import msgspec
 
 from groupproof.protocol.trace import Observation, Offsets, Partitions, read_trace
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import Api, TopicPartition
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
     Flags = NDArray[np.bool_]
 
-__all__ = ["INSTANCE_FIELD", "NO_CORRELATION", "READ_FIELDS", "BlockRows", "NoBlocks", "RowShape", "TraceBlock", "blocks_of_lines"]
+__all__ = ["INSTANCE_FIELD", "NO_CORRELATION", "READ_FIELDS", "BlockOffsets", "BlockRows", "NoBlocks", "RowShape", "TraceBlock", "blocks_of_lines"]
 
 NO_CORRELATION: Final = -1
 
@@ -54,12 +54,22 @@ class RowShape(NamedTuple):
     error: int | None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class BlockOffsets:
+    """The offsets in the column `offsets` of some rows, in order. `row` has for each the index of its row, `partition` that of its partition."""
+
+    partitions: Sequence[TopicPartition]
+    row: Numbers
+    partition: Numbers
+    offset: Numbers
+
+
 class BlockRows(Protocol):
     """Reads the other values of rows on demand."""
 
     def observations(self, places: Numbers) -> list[Observation]: ...
 
-    def offsets(self, places: Numbers) -> Sequence[Offsets]: ...
+    def offsets(self, places: Numbers) -> BlockOffsets: ...
 
     def are_bare(self, places: Numbers, fields: Collection[str]) -> Flags: ...
 
@@ -81,9 +91,9 @@ class TraceBlock:
         """Return the observations of these rows."""
         return self.source.observations(places) if len(places) else []
 
-    def offsets(self, places: Numbers) -> Sequence[Offsets]:
-        """Return the column `offsets` of these rows."""
-        return self.source.offsets(places) if len(places) else ()
+    def offsets(self, places: Numbers) -> BlockOffsets:
+        """Return the column `offsets` of these rows; raise `NoBlocks`."""
+        return self.source.offsets(places)
 
     def are_bare(self, places: Numbers, fields: Collection[str]) -> Flags:
         """Return for each row whether these fields have no value in its body. The body may name the instance if the column `instance` has one."""
@@ -233,8 +243,20 @@ class _Lines:
             found += _observations(lines[place - first] for place in of_piece)
         return found
 
-    def offsets(self, places: Numbers) -> list[Offsets]:
-        return [self._offsets.get(place, ()) for place in places.tolist()]
+    def offsets(self, places: Numbers) -> BlockOffsets:
+        import numpy as np
+
+        codes = _Codes()
+        named = [
+            (row, codes[topic, partition], offset)
+            for row, place in enumerate(places.tolist())
+            for topic, partition, offset in self._offsets.get(place, ())
+        ]
+        try:
+            numbers = np.array(named, np.int64).reshape(len(named), 3)
+        except OverflowError as error:
+            raise NoBlocks(str(error)) from error
+        return BlockOffsets(list(codes), numbers[:, 0], numbers[:, 1], numbers[:, 2])
 
     def are_bare(self, places: Numbers, fields: Collection[str]) -> Flags:
         return ~self._are_in([place for place, there in self._fields.items() if not there.isdisjoint(fields)], places)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from groupproof.protocol.trace import Observation, Offsets
-from groupproof.protocol.trace_blocks import INSTANCE_FIELD, NO_CORRELATION, NoBlocks, RowShape, TraceBlock
-from groupproof.protocol.trace_columns import DEFAULTS, NotColumns, from_batch, offsets_in, trace_schema
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.trace_blocks import INSTANCE_FIELD, NO_CORRELATION, BlockOffsets, NoBlocks, RowShape, TraceBlock
+from groupproof.protocol.trace_columns import DEFAULTS, NotColumns, from_batch, trace_schema
 from groupproof.protocol.trace_merge import as_arrow, merged_batches
 from groupproof.protocol.trace_parts import FileSlice
 
@@ -111,9 +111,21 @@ class _Columns:
     def observations(self, places: Numbers) -> list[Observation]:
         return list(from_batch(self._batch.take(as_arrow(places))))
 
-    def offsets(self, places: Numbers) -> Sequence[Offsets]:
+    def offsets(self, places: Numbers) -> BlockOffsets:
         column = self._column("offsets")
-        return [()] * len(places) if column is None else offsets_in(column.take(as_arrow(places)))
+        if column is None:
+            return BlockOffsets((), _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS)
+        named = column.take(as_arrow(places))
+        row = np.repeat(np.arange(len(places)), named.value_lengths().fill_null(0).to_numpy())
+        topic, number, offset = named.flatten().flatten()
+        if topic.null_count or number.null_count or offset.null_count:
+            raise NoBlocks("an offset lacks its topic, its partition or its number")
+        topics = topic.dictionary_encode()
+        whole = (topics.indices.to_numpy().astype(np.int64) << _NUMBER_BITS) + number.to_numpy()
+        codes = as_arrow(whole).dictionary_encode()
+        names = topics.dictionary.to_pylist()
+        partitions = [(names[(code + _HALF) >> _NUMBER_BITS], (code + _HALF) % (2 * _HALF) - _HALF) for code in codes.dictionary.to_pylist()]
+        return BlockOffsets(partitions, row, codes.indices.to_numpy().astype(np.int64), offset.to_numpy())
 
     def name_partitions(self, places: Numbers) -> Flags:
         column = self._column("partitions")
@@ -142,6 +154,10 @@ class _Columns:
 
 
 _NO_CODE: Final = -1
+_NO_NUMBERS: Final = np.zeros(0, np.int64)
+_NUMBER_BITS: Final = 32
+_HALF: Final = 1 << (_NUMBER_BITS - 1)
+"""A partition's number has so many bits, one of them for its sign."""
 
 
 def _without_value(name: str) -> NotColumns:

@@ -20,13 +20,13 @@ from urllib.parse import unquote
 
 import msgspec
 
-from groupproof.protocol.trace import Observation, Offsets, plain, restored
+from groupproof.protocol.trace import Observation, plain, restored
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
-    "BATCH_ROWS", "DEFAULTS", "EXTRA", "MissingArrow", "NotColumns", "batches_of", "columns_of_folders", "from_batch", "offsets_in", "parquet_files", "parquet_writer", "read_parquet", "to_batch", "trace_schema", "write_parquet",
+    "BATCH_ROWS", "DEFAULTS", "EXTRA", "MissingArrow", "NotColumns", "batches_of", "columns_of_folders", "from_batch", "parquet_files", "parquet_writer", "read_parquet", "to_batch", "trace_schema", "write_parquet",
 ]  # fmt: skip
 
 BATCH_ROWS: Final = 16_384
@@ -187,11 +187,6 @@ def _plain_json(text: str) -> Any:
         return msgspec.json.decode(text)
     except (ValueError, RecursionError):  # json also accepts text that is not strict JSON: NaN, single surrogates
         return json.loads(text)
-
-
-def offsets_in(column: pa.Array) -> Sequence[Offsets]:
-    """Return the `offsets` of each row."""
-    return _places(column) or [()] * len(column)
 
 
 def write_parquet(path: Path, observations: Iterable[Observation], *, rows: int = BATCH_ROWS) -> int:

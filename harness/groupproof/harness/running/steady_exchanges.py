@@ -46,6 +46,10 @@ class Exchanges:
         """Return the places of all rows, in order."""
         return np.sort(np.concatenate([self.request, self.processed[self.processed != _NOTHING], self.response]))
 
+    @property
+    def row_count(self) -> int:
+        return 2 * len(self.request) + int(np.count_nonzero(self.processed != _NOTHING))
+
     def __len__(self) -> int:
         return len(self.request)
 

@@ -43,6 +43,9 @@ class Checker(ABC):
     def absorb(self, steady: Steady) -> None:  # noqa: B027  # most keep nothing
         """Record what it keeps of a member's exchanges when it needs none of their rows."""
 
+    def conclude(self, steady: Steady, needed: Collection[int]) -> None:  # noqa: B027  # most have nothing left to do
+        """Record what it keeps of the rows that it did not need, at the end of the stretch, when nothing is due any more."""
+
 
 def findings_of(checker: Checker, trace: Iterable[Observation]) -> Iterator[Finding]:
     """Yield what `checker` finds in a whole trace."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from operator import le, sub
 from typing import Final
 
 from groupproof.harness.judging.checkers.checker import UnderWay
@@ -15,7 +16,7 @@ from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, TopicPartition
 
-__all__ = ["STORM_PER_SECOND", "RequestsDoNotStorm"]
+__all__ = ["STORM_PER_SECOND", "RequestsDoNotStorm", "are_calm"]
 
 STORM_PER_SECOND: Final = 20
 """More requests of one kind per second than any backoff allows."""
@@ -73,11 +74,7 @@ class RequestsDoNotStorm(ListeningChecker):
         return NO_ROWS if all(self._is_calm((steady.client, api, _ALL), at_ms) for api, at_ms in asked) else ALL_ROWS
 
     def _is_calm(self, key: _Kind, at_ms: Sequence[float]) -> bool:
-        times_ms = [*self._times_ms.get(key, ()), *at_ms]
-        if key in self._storms:
-            return True
-        is_apart = all(later - earlier >= 1_000 for earlier, later in zip(times_ms, times_ms[STORM_PER_SECOND:], strict=False))
-        return is_apart and times_ms == sorted(times_ms)
+        return key in self._storms or are_calm([*self._times_ms.get(key, ()), *at_ms])
 
     def absorb(self, steady: Steady) -> None:
         for api, requests in steady.asked.items():
@@ -88,6 +85,11 @@ class RequestsDoNotStorm(ListeningChecker):
 
     def end(self) -> Iterator[Finding]:
         return iter(())
+
+
+def are_calm(times_ms: Sequence[float]) -> bool:
+    """Return whether no second has more than the limit, and no clock was set back."""
+    return min(map(sub, times_ms[STORM_PER_SECOND:], times_ms), default=1_000) >= 1_000 and all(map(le, times_ms, times_ms[1:]))
 
 
 def _counts(obs: Observation) -> bool:
