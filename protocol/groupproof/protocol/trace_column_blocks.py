@@ -88,25 +88,30 @@ class _Columns:
         encoded = [self._encoded(name) for name in RowShape._fields]
         code, codes = np.zeros(self._batch.num_rows, np.int64), 1
         for values, places in encoded:
+            if len(values) == 1:
+                continue
             if codes * len(values) > _CODES_MAX:
                 code, codes = _numbered(code)
-            code, codes = code * len(values) + places, codes * len(values)
+            code *= len(values)  # in place: a new array of this size costs more than the sum
+            code += places
+            codes *= len(values)
         code, codes = _numbered(code)
         first = np.zeros(codes, np.int64)
         first[code[::-1]] = np.arange(len(code))[::-1]
         rows = zip(*([values[place] for place in places[first].tolist()] for values, places in encoded), strict=True)
         return [RowShape(*row) for row in rows], code
 
-    def _encoded(self, name: str) -> tuple[list[Any], Numbers]:
+    def _encoded(self, name: str) -> tuple[list[Any], NDArray[np.int32]]:
+        """Return the values of a column, and which of them each row has."""
         column, empty = self._column(name), DEFAULTS.get(name)
         if name == "kind" and (column is None or column.null_count):
             raise _without_value(name)
         if column is None or column.null_count == len(column):
-            return [empty], np.zeros(self._batch.num_rows, np.int64)
+            return [empty], np.zeros(self._batch.num_rows, np.int32)
         coded = _coded(column)
         values = coded.dictionary.to_pylist()
         places = coded.indices.fill_null(len(values)) if column.null_count else coded.indices
-        return [*values, empty], places.to_numpy().astype(np.int64)
+        return ([*values, empty] if column.null_count else values), places.to_numpy()
 
     def observations(self, places: Numbers) -> list[Observation]:
         return list(from_batch(self._batch.take(as_arrow(places))))
@@ -174,7 +179,12 @@ def _is_bare_row(body: bytes, fields: Collection[str], instance: str | None) -> 
 
 def _is_bare_text(bodies: bytes, fields: Collection[str]) -> bool:
     """Return whether these fields are null or missing in all bodies. A backslash means that a name may be written differently."""
-    return b"\\" not in bodies and all(bodies.count(name) == bodies.count(name + b":null") for name in (f'"{field}"'.encode() for field in fields))
+    return b"\\" not in bodies and all(_is_null(bodies, f'"{field}"'.encode()) for field in fields)
+
+
+def _is_null(bodies: bytes, name: bytes) -> bool:
+    count = bodies.count(name)
+    return not count or count == bodies.count(name + b":null")
 
 
 def _text_of(strings: pa.Array) -> bytes:

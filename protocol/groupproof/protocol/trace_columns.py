@@ -118,7 +118,7 @@ def from_batch(batch: pa.RecordBatch) -> Iterator[Observation]:
 
 def _read(field: pa.Field, column: pa.Array) -> list[Any] | None:
     """Return the column's values in the form of `Observation`; None where all are the default."""
-    if column.type != field.type:
+    if column.type != field.type and not _has_few_codes(field, column):
         try:
             column = column.cast(field.type)
         except _arrow().ArrowException as error:
@@ -139,6 +139,12 @@ def _read(field: pa.Field, column: pa.Array) -> list[Any] | None:
     return _shared(column, lambda value: value, default)
 
 
+def _has_few_codes(field: pa.Field, column: pa.Array) -> bool:
+    """Return whether a column has codes for its values, and not many more than its rows use."""
+    is_coded = isinstance(column, _arrow().DictionaryArray) and column.type.value_type == field.type
+    return is_coded and len(column.dictionary) <= len(column)
+
+
 _COUNTERS: Final = frozenset({"seq", "at_ns", "connection", "correlation"})
 """Columns whose values are rarely repeated."""
 
@@ -150,7 +156,7 @@ def _numbers(column: pa.Array) -> list[int]:
 
 def _shared(column: pa.Array, convert: Callable[[Any], Any], empty: Any) -> list[Any]:
     """Return the values, with one shared, never modified object for equal ones: most columns have few distinct values."""
-    encoded = column.dictionary_encode()
+    encoded = column if isinstance(column, _arrow().DictionaryArray) else column.dictionary_encode()
     values = [convert(value) for value in encoded.dictionary.to_pylist()]
     places = encoded.indices.fill_null(len(values)) if column.null_count else encoded.indices
     values.append(empty)

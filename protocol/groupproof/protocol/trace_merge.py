@@ -49,11 +49,17 @@ def merged_batches(slices: Sequence[FileSlice], root: Path, *, rows: int) -> Ite
 
 
 def _in_order(tables: Sequence[pa.Table]) -> list[pa.RecordBatch]:
+    if len(tables) == 1 and max(column.num_chunks for column in tables[0].columns) == 1:
+        return _batches(tables[0])
     whole = pa.concat_tables(tables, promote_options="default").unify_dictionaries().combine_chunks()
     seq = _numbers_of(whole)
     if len(tables) > 1 and (np.diff(seq) < 0).any():
         whole = whole.take(as_arrow(np.argsort(seq, kind="stable"))).combine_chunks()
-    batches: list[pa.RecordBatch] = whole.to_batches()
+    return _batches(whole)
+
+
+def _batches(table: pa.Table) -> list[pa.RecordBatch]:
+    batches: list[pa.RecordBatch] = table.to_batches()
     return batches
 
 
