@@ -144,21 +144,24 @@ class _Columns:
         if body is None or not len(places):
             return bare
         coded = _coded(body.take(as_arrow(places)))
-        codes = coded.indices.fill_null(_NO_CODE).to_numpy().astype(np.int64)
-        there = np.unique(codes)
-        bodies = coded.dictionary.take(as_arrow(there[there != _NO_CODE]))
+        codes = coded.indices.fill_null(_NO_CODE).to_numpy()
+        is_there = np.zeros(len(coded.dictionary) + 1, np.bool_)
+        is_there[codes] = True
+        there = np.flatnonzero(is_there[:_NO_CODE])
+        bodies = coded.dictionary.take(as_arrow(there))
         text = _text_of(bodies)
         if _is_bare_text(text, fields):
             return bare
         instance = self._column("instance")
         instances = [None] * len(places) if instance is None else instance.take(as_arrow(places)).to_pylist()
-        texts = dict(zip(there[there != _NO_CODE].tolist(), bodies.to_pylist(), strict=True))
+        texts = dict(zip(there.tolist(), bodies.to_pylist(), strict=True))
         return np.array(
             [_is_bare_row(texts.get(code, "").encode(), fields, of_row) for code, of_row in zip(codes.tolist(), instances, strict=True)], np.bool_
         )
 
 
 _NO_CODE: Final = -1
+"""Of a row without a value: the place behind the last code."""
 _NO_NUMBERS: Final = np.zeros(0, np.int64)
 _NUMBER_BITS: Final = 32
 _HALF: Final = 1 << (_NUMBER_BITS - 1)

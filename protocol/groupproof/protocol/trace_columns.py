@@ -180,7 +180,7 @@ def _body(text: str | None) -> dict[str, Any]:
     if not text or text == "{}":
         return {}
     try:
-        body = restored(json.loads(text)) if _MARKED.search(text) else _plain_json(text)
+        body = restored(_json(text)) if _MARKED.search(text) else _json(text)
     except ValueError as error:
         raise NotColumns(f"its column body has a row that is no JSON: {error}") from error
     if not isinstance(body, dict):
@@ -188,7 +188,7 @@ def _body(text: str | None) -> dict[str, Any]:
     return body
 
 
-def _plain_json(text: str) -> Any:
+def _json(text: str) -> Any:
     try:
         return msgspec.json.decode(text)
     except (ValueError, RecursionError):  # json also accepts text that is not strict JSON: NaN, single surrogates

@@ -39,12 +39,14 @@ def merged_batches(slices: Sequence[FileSlice], root: Path, *, rows: int) -> Ite
     limit = _AT_ONCE
     while limit != _NEVER:
         limit = min((queue.until for queue in queues), default=_NEVER)
+        if len(queues) == 1:
+            limit = min(limit + 1, _NEVER)  # the order of equal numbers in other files is not awaited
         waiting += [some for queue in queues if (some := queue.below(limit)).num_rows]
         if waiting and (limit == _NEVER or sum(some.num_rows for some in waiting) > rows // 2):
             yield from _in_order(waiting)
             waiting.clear()
         for queue in queues:
-            if queue.until == limit != _NEVER:
+            if queue.until <= limit != _NEVER:
                 queue.read_on()
 
 
@@ -89,7 +91,7 @@ class _Queue:
         if "seq" not in batch.schema.names:
             raise NotColumns("it lacks the column seq of a trace")
         seq = _numbers_of(table)
-        if (np.diff(seq) < 0).any() or (self._rest and seq[0] < self.until) or seq[0] < 0:
+        if (np.diff(seq) < 0).any() or seq[0] < max(0, self.until):
             raise NoBlocks("rows of a file are out of order")
         self._rest.append(table)
         self.until = int(seq[-1])

@@ -50,7 +50,7 @@ class MemberStretches:
         last = max((requests.answer_places[-1] for requests in asked.values()), default=None)
         return Steady(
             client=shape.client or "", wire_client=shape.client or "", member=shape.member or "", connection=shape.connection,
-            generation=shape.generation, instance=shape.instance, node=shape.node, apis=under_way | asked.keys(), end_ms=end_ms,
+            generation=shape.generation, instance=shape.instance, node=shape.node, apis=under_way.union(asked), end_ms=end_ms,
             last_ms=end_ms if last is None else float(self._at_ms[last]), asked=asked,
         )  # fmt: skip
 
