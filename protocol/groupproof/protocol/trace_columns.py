@@ -111,9 +111,16 @@ def from_batch(batch: pa.RecordBatch) -> Iterator[Observation]:
         raise NotColumns(f"it lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)} of a trace")
     columns = [(field.name, _read(field, batch.column(batch.schema.get_field_index(field.name)))) for field in fields]
     filled = [(name, values) for name, values in columns if values is not None]
-    names = [name for name, _ in filled]
-    for row in zip(*(values for _, values in filled), strict=True):
-        yield Observation(**dict(zip(names, row, strict=True)))
+    yield from map(_maker(tuple(name for name, _ in filled)), *(values for _, values in filled))
+
+
+@cache
+def _maker(names: tuple[str, ...]) -> Callable[..., Observation]:
+    """Return the function that makes an observation of the values of these columns. With the names written out, Python calls a class in half of the time."""
+    made: Callable[..., Observation] = eval(  # the names are those of the trace's schema
+        f"lambda {', '.join(names)}: Observation({', '.join(f'{name}={name}' for name in names)})", {"Observation": Observation}
+    )
+    return made
 
 
 def _read(field: pa.Field, column: pa.Array) -> list[Any] | None:

@@ -5,13 +5,15 @@ The numbers of all members are put in order at once. A member gets views of them
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from math import inf
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from groupproof.harness.judging.checkers.steady import CommittedOffsets, Steady, SteadyRequests
+from groupproof.harness.judging.checkers.steady import BURST, CommittedOffsets, Steady, SteadyRequests
 from groupproof.harness.running.steady_exchanges import Exchanges, Places, SteadyExchanges
 from groupproof.protocol.trace_blocks import TraceBlock
 from groupproof.protocol.vocabulary import Api, TopicPartition
@@ -61,14 +63,14 @@ class MemberStretches:
         columns = [memoryview(column) for column in (
             request, response, self._block.seq[request], self._block.seq[response], self._at_ms[request], self._block.correlation[request],
         )]  # fmt: skip
-        committed = self._committed(whole)
+        committed, burst_ms = self._committed(whole), _bursts(self._at_ms[request])
         found: dict[int, dict[str, SteadyRequests]] = {}
         for begin, end in runs_of(whole.requester * len(self._steady.apis) + whole.api):
             requester, api = int(whole.requester[begin]), int(whole.api[begin])
             places, answers, seqs, answer_seqs, at_ms, correlations = (column[begin:end] for column in columns)
             found.setdefault(requester, {})[self._steady.apis[api]] = SteadyRequests(
                 places=places, answer_places=answers, seqs=seqs, answer_seqs=answer_seqs, at_ms=at_ms, correlations=correlations,
-                committed=committed.get(requester, {}) if self._steady.apis[api] in _COMMITS else {},
+                burst_ms=min(burst_ms[begin : max(begin, end - BURST)], default=inf), committed=committed.get(requester, {}) if self._steady.apis[api] in _COMMITS else {},
             )  # fmt: skip
         return found
 
@@ -94,6 +96,11 @@ class MemberStretches:
                 highest=int(offsets[end - 1]) if is_rising else int(offsets[begin:end].max()),
             )  # fmt: skip
         return found
+
+
+def _bursts(at_ms: NDArray[np.float64]) -> Sequence[float]:
+    """Return for each request the time until the one that is `BURST` requests later."""
+    return memoryview(at_ms[BURST:] - at_ms[:-BURST])
 
 
 def runs_of(values: Places) -> Iterator[tuple[int, int]]:

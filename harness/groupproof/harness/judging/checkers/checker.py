@@ -173,8 +173,10 @@ class Newest(Generic[K, V]):
 
     def set_new(self, keys: Sequence[K], values: Sequence[V]) -> None:
         """Set several keys in order. None of them may be set yet."""
+        self.has_forgotten = self.has_forgotten or len(self.entries) + len(keys) > self.most
+        if len(keys) >= self.most:
+            self.entries.clear()
         self.entries.update(zip(keys[-self.most :], values[-self.most :], strict=True))
-        self.has_forgotten = self.has_forgotten or len(self.entries) > self.most or len(keys) > self.most
         for key in list(islice(self.entries, max(0, len(self.entries) - self.most))):
             del self.entries[key]
 

@@ -15,7 +15,10 @@ from typing import Final
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import TopicPartition
 
-__all__ = ["ALL_ROWS", "NO_ROWS", "CommittedOffsets", "Steady", "SteadyRequests", "Stretch"]
+__all__ = ["ALL_ROWS", "BURST", "NO_ROWS", "CommittedOffsets", "Steady", "SteadyRequests", "Stretch"]
+
+BURST: Final = 20
+"""Between two requests whose time a checker compares, there are so many others, less one."""
 
 ALL_ROWS: Final = None
 NO_ROWS: Final[Collection[int]] = ()
@@ -34,7 +37,11 @@ class CommittedOffsets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SteadyRequests:
-    """The requests of one API in order, each with its answer: numbers, instants, and their positions in the block. `committed` is what they commit."""
+    """The requests of one API in order, each with its answer: numbers, instants, and their positions in the block.
+
+    `burst_ms` is the shortest time between a request and the one that is `BURST` requests later, infinity if there is none. `committed` is what they
+    commit.
+    """
 
     places: Sequence[int]
     answer_places: Sequence[int]
@@ -42,6 +49,7 @@ class SteadyRequests:
     answer_seqs: Sequence[int]
     at_ms: Sequence[float]
     correlations: Sequence[int]
+    burst_ms: float
     committed: Mapping[TopicPartition, CommittedOffsets] = field(default_factory=dict)
 
 

@@ -105,7 +105,7 @@ class HeartbeatsDoNotStorm(ListeningChecker):
             return NO_ROWS
         if beats is None or beats.is_called or beats.epoch != steady.generation:
             return ALL_ROWS
-        return NO_ROWS if beats.is_storm or are_calm([*beats.idle_ms, *asked.at_ms]) else ALL_ROWS
+        return NO_ROWS if beats.is_storm or are_calm(beats.idle_ms, asked) else ALL_ROWS
 
     def absorb(self, steady: Steady) -> None:
         if (asked := steady.asked.get(_BEAT)) is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -341,7 +341,8 @@ class CommitsWereDelivered(TrackingChecker):
         beyond: dict[int, set[tuple[str, int, int]]] = {}
         for partition, committed in commits.committed.items():
             reached = mine.reached(partition)
-            of_partition = ((seq, offset) for seq, offset in zip(committed.seqs, committed.offsets, strict=True) if offset > reached)
+            begin = bisect_right(committed.offsets, reached) if committed.is_rising else 0
+            of_partition = ((seq, offset) for seq, offset in zip(committed.seqs[begin:], committed.offsets[begin:], strict=True) if offset > reached)
             for seq, named in islice(groupby(of_partition, itemgetter(0)), _UNREPORTED_MAX):
                 beyond.setdefault(seq, set()).update((*partition, offset) for _, offset in named)
         early = [(seq, frozenset(beyond[seq])) for seq in sorted(beyond) if seq <= commits.seqs[judged - 1]]
