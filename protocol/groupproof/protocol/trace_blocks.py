@@ -11,12 +11,12 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
 
 import msgspec
 
-from groupproof.protocol.trace import Observation, Offsets, Partitions, read_trace
+from groupproof.protocol.trace import Observation, Offsets, Partitions, read_trace_blocks
 from groupproof.protocol.vocabulary import Api, TopicPartition
 
 if TYPE_CHECKING:
@@ -26,7 +26,18 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
     Flags = NDArray[np.bool_]
 
-__all__ = ["INSTANCE_FIELD", "NO_CORRELATION", "READ_FIELDS", "BlockOffsets", "BlockRows", "NoBlocks", "RowShape", "TraceBlock", "blocks_of_lines"]
+__all__ = [
+    "INSTANCE_FIELD",
+    "NO_CORRELATION",
+    "READ_FIELDS",
+    "BlockOffsets",
+    "BlockRows",
+    "NoBlocks",
+    "RowShape",
+    "TraceBlock",
+    "blocks_of_lines",
+    "slices_from",
+]
 
 NO_CORRELATION: Final = -1
 
@@ -105,6 +116,13 @@ class TraceBlock:
         return self.source.name_partitions(places)
 
 
+def slices_from(begin: Numbers, counts: Numbers) -> Numbers:
+    """Return the places of consecutive slices, by the begin and the length of each."""
+    import numpy as np
+
+    return np.arange(counts.sum()) + np.repeat(begin - (np.cumsum(counts) - counts), counts)
+
+
 # NDJSON ----------------------------------------------------------------------------------------------------------------------------
 
 INSTANCE_FIELD: Final = "group_instance_id"
@@ -176,6 +194,7 @@ class _UsualRow(_Row, kw_only=True, gc=False):
 _DECODERS: Final = (msgspec.json.Decoder(_UsualRow), msgspec.json.Decoder(_Row))
 """For the usual words, and for any."""
 _SHAPE_OF: Final = attrgetter(*RowShape._fields)
+_PARTITION, _OFFSET = itemgetter(0, 1), itemgetter(2)
 _SEQ, _AT_NS, _CORRELATION = attrgetter("seq"), attrgetter("at_ns"), attrgetter("correlation")
 
 
@@ -211,7 +230,8 @@ class _Lines:
         self._firsts = [0]
         self._codes = _Codes()
         self._columns: tuple[list[Numbers], ...] = ([], [], [], [])
-        self._offsets: dict[int, Offsets] = {}
+        self._partitions = _Codes()
+        self._offsets: tuple[list[Numbers], ...] = ([], [], [])
         self._fields: dict[int, frozenset[str]] = {}
         self._name_partitions: list[int] = []
 
@@ -222,9 +242,8 @@ class _Lines:
         self.size += len(text)
         for column, of_rows in zip(self._columns, _numbers_of(rows, self._codes), strict=True):
             column.append(of_rows)
-        for place, row in [(place, row) for place, row in enumerate(rows, first) if row.offsets or row.partitions or row.body != _NO_FIELDS]:
-            if row.offsets:
-                self._offsets[place] = row.offsets
+        self._add_offsets([(place, row.offsets) for place, row in enumerate(rows, first) if row.offsets])
+        for place, row in [(place, row) for place, row in enumerate(rows, first) if row.partitions or row.body != _NO_FIELDS]:
             if row.partitions:
                 self._name_partitions.append(place)
             if fields := _fields_of(row):
@@ -239,24 +258,33 @@ class _Lines:
     def observations(self, places: Numbers) -> list[Observation]:
         found: list[Observation] = []
         for piece, of_piece in groupby(places.tolist(), lambda place: bisect_right(self._firsts, place) - 1):
-            lines, first = self._pieces[piece].split(b"\n"), self._firsts[piece]
-            found += _observations(lines[place - first] for place in of_piece)
+            text, first = self._pieces[piece], self._firsts[piece]
+            ends = _ends_of(text)
+            found += _observations(text[ends[place - first] + 1 : ends[place - first + 1]] for place in of_piece)
         return found
 
     def offsets(self, places: Numbers) -> BlockOffsets:
         import numpy as np
 
-        codes = _Codes()
-        named = [
-            (row, codes[topic, partition], offset)
-            for row, place in enumerate(places.tolist())
-            for topic, partition, offset in self._offsets.get(place, ())
-        ]
+        place, partition, offset = (np.concatenate(column) for column in self._offsets)
+        begin = place.searchsorted(places)
+        counts = place.searchsorted(places, side="right") - begin
+        named = slices_from(begin, counts)
+        return BlockOffsets(list(self._partitions), np.repeat(np.arange(len(places)), counts), partition[named], offset[named])
+
+    def _add_offsets(self, named: Sequence[tuple[int, Offsets]]) -> None:
+        """Keep the offsets of rows as numbers, so that what was decoded is freed before the next piece."""
+        import numpy as np
+
+        whole = [offset for _, offsets in named for offset in offsets]
+        places = np.repeat(np.array([place for place, _ in named], np.int64), [len(offsets) for _, offsets in named])
+        partitions = np.fromiter(map(self._partitions.__getitem__, map(_PARTITION, whole)), np.int64, len(whole))
         try:
-            numbers = np.array(named, np.int64).reshape(len(named), 3)
+            offsets = np.fromiter(map(_OFFSET, whole), np.int64, len(whole))
         except OverflowError as error:
             raise NoBlocks(str(error)) from error
-        return BlockOffsets(list(codes), numbers[:, 0], numbers[:, 1], numbers[:, 2])
+        for column, some in zip(self._offsets, (places, partitions, offsets), strict=True):
+            column.append(some)
 
     def are_bare(self, places: Numbers, fields: Collection[str]) -> Flags:
         return ~self._are_in([place for place, there in self._fields.items() if not there.isdisjoint(fields)], places)
@@ -271,6 +299,14 @@ class _Lines:
         flags[np.array(some, np.int64)] = True
         asked: Flags = flags[places]
         return asked
+
+
+def _ends_of(text: bytes) -> Sequence[int]:
+    """Return the places before the first line and behind each line."""
+    import numpy as np
+
+    ends = np.flatnonzero(np.frombuffer(text, np.uint8) == _NEWLINE)
+    return memoryview(np.concatenate([np.array([-1]), ends, np.array([len(text)])]))
 
 
 def _rows_of(text: bytes) -> Sequence[_Row]:
@@ -315,6 +351,6 @@ def _fields_of(row: _Row) -> frozenset[str]:
 
 def _observations(lines: Iterable[bytes]) -> list[Observation]:
     try:
-        return list(read_trace(line.decode() for line in lines))
+        return list(read_trace_blocks([b"\n".join(lines)]))
     except ValueError as error:
         raise NoBlocks(str(error)) from error

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from groupproof.harness.judging.checkers.steady import BURST, CommittedOffsets, Steady, SteadyRequests
 from groupproof.harness.running.steady_exchanges import Exchanges, Places, SteadyExchanges
-from groupproof.protocol.trace_blocks import TraceBlock
+from groupproof.protocol.trace_blocks import TraceBlock, slices_from
 from groupproof.protocol.vocabulary import Api, TopicPartition
 
 __all__ = ["MemberStretches", "runs_of"]
@@ -79,8 +79,7 @@ class MemberStretches:
         commits = exchanges.where(np.isin(exchanges.api, self._commits))
         named = self._places.searchsorted(commits.request)
         first, counts = self._first[named], self._first[named + 1] - self._first[named]
-        request = np.repeat(np.arange(len(commits)), counts)
-        entry = np.arange(len(request)) + np.repeat(first - (np.cumsum(counts) - counts), counts)
+        request, entry = np.repeat(np.arange(len(commits)), counts), slices_from(first, counts)
         key = commits.requester[request] * len(self._offsets.partitions) + self._offsets.partition[entry]
         order = np.argsort(key, kind="stable")
         key, entry, request = key[order], entry[order], request[order]
