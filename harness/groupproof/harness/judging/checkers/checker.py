@@ -119,6 +119,8 @@ class UnderWay(Generic[T]):
 
     def is_apart(self, steady: Steady) -> bool:
         """Return whether no open request is one of these exchanges, by connection and correlation."""
+        if not self._asked:
+            return True
         return not any(connection == steady.connection and steady.lowest <= (number or 0) <= steady.highest for connection, number in self._asked)
 
 

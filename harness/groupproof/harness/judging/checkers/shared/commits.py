@@ -6,15 +6,13 @@ from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby, islice
-from operator import itemgetter
 from typing import Any
 
 from groupproof.harness.judging.checkers.checker import Newest, UnderWay, Waiting
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS, committed_offsets, error_of, fields_of
 from groupproof.harness.judging.checkers.listening_checker import WaitingChecker
-from groupproof.harness.judging.checkers.steady import ALL_ROWS, NO_ROWS, Steady
+from groupproof.harness.judging.checkers.steady import ALL_ROWS, NO_ROWS, CommittedOffsets, Steady
 from groupproof.harness.judging.checkers.tracking.group_tracker import LATE_LINES_MS_MAX, TrackingChecker
 from groupproof.harness.judging.checkers.tracking.ownership_tracker import REPORTERS, REPORTING_MS
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
@@ -340,11 +338,8 @@ class CommitsWereDelivered(TrackingChecker):
             return
         beyond: dict[int, set[tuple[str, int, int]]] = {}
         for partition, committed in commits.committed.items():
-            reached = mine.reached(partition)
-            begin = bisect_right(committed.offsets, reached) if committed.is_rising else 0
-            of_partition = ((seq, offset) for seq, offset in zip(committed.seqs[begin:], committed.offsets[begin:], strict=True) if offset > reached)
-            for seq, named in islice(groupby(of_partition, itemgetter(0)), _UNREPORTED_MAX):
-                beyond.setdefault(seq, set()).update((*partition, offset) for _, offset in named)
+            for seq, offset in _first_beyond(committed, mine.reached(partition)):
+                beyond.setdefault(seq, set()).add((*partition, offset))
         early = [(seq, frozenset(beyond[seq])) for seq in sorted(beyond) if seq <= commits.seqs[judged - 1]]
         if early:
             mine.keep_among(early)
@@ -373,6 +368,18 @@ class CommitsWereDelivered(TrackingChecker):
         for waiting in (self._late, self._waiting):
             for request, fetched in waiting.rest():
                 yield from self._judge(request, fetched)
+
+
+def _first_beyond(committed: CommittedOffsets, reached: int) -> Iterator[tuple[int, int]]:
+    """Yield the offsets beyond what was reached, with the numbers of their requests, of as many requests as are kept."""
+    begin = bisect_right(committed.offsets, reached) if committed.is_rising else 0
+    requests, last = 0, -1
+    for seq, offset in zip(committed.seqs[begin:], committed.offsets[begin:], strict=True):
+        if offset > reached:
+            requests, last = requests + (seq != last), seq
+            if requests > _UNREPORTED_MAX:
+                return
+            yield seq, offset
 
 
 def _named(commit: Observation) -> set[TopicPartition]:
