@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.trace_blocks import INSTANCE_FIELD, NO_CORRELATION, BlockOffsets, NoBlocks, RowShape, TraceBlock
-from groupproof.protocol.trace_columns import DEFAULTS, NotColumns, from_batch, trace_schema
+from groupproof.protocol.trace_columns import DEFAULTS, NotColumns, from_batch, numbers_in, trace_schema
 from groupproof.protocol.trace_merge import as_arrow, merged_batches
 from groupproof.protocol.trace_parts import FileSlice
 
@@ -81,8 +81,7 @@ class _Columns:
                 raise _without_value(name)
             if column is None:
                 return np.full(self._batch.num_rows, empty, np.int64)
-            column = column.fill_null(empty)
-        return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.int64)
+        return numbers_in(column, empty or 0).astype(np.int64, copy=False)
 
     def shapes(self) -> tuple[list[RowShape], Numbers]:
         encoded = [self._encoded(name) for name in RowShape._fields]
@@ -110,8 +109,7 @@ class _Columns:
             return [empty], np.zeros(self._batch.num_rows, np.int32)
         coded = _coded(column)
         values = coded.dictionary.to_pylist()
-        places = coded.indices.fill_null(len(values)) if column.null_count else coded.indices
-        return ([*values, empty] if column.null_count else values), places.to_numpy()
+        return ([*values, empty] if column.null_count else values), numbers_in(coded.indices, len(values))
 
     def observations(self, places: Numbers) -> list[Observation]:
         return list(from_batch(self._batch.take(as_arrow(places))))
@@ -121,22 +119,22 @@ class _Columns:
         if column is None:
             return BlockOffsets((), _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS)
         named = column.take(as_arrow(places))
-        row = np.repeat(np.arange(len(places)), named.value_lengths().fill_null(0).to_numpy())
+        row = np.repeat(np.arange(len(places)), numbers_in(named.value_lengths()))
         topic, number, offset = named.flatten().flatten()
         if topic.null_count or number.null_count or offset.null_count:
             raise NoBlocks("an offset lacks its topic, its partition or its number")
         topics = topic.dictionary_encode()
-        whole = (topics.indices.to_numpy().astype(np.int64) << _NUMBER_BITS) + number.to_numpy()
+        whole = (numbers_in(topics.indices).astype(np.int64) << _NUMBER_BITS) + numbers_in(number)
         codes = as_arrow(whole).dictionary_encode()
         names = topics.dictionary.to_pylist()
         partitions = [(names[(code + _HALF) >> _NUMBER_BITS], (code + _HALF) % (2 * _HALF) - _HALF) for code in codes.dictionary.to_pylist()]
-        return BlockOffsets(partitions, row, codes.indices.to_numpy().astype(np.int64), offset.to_numpy())
+        return BlockOffsets(partitions, row, numbers_in(codes.indices).astype(np.int64), numbers_in(offset))
 
     def name_partitions(self, places: Numbers) -> Flags:
         column = self._column("partitions")
         if column is None:
             return np.zeros(len(places), np.bool_)
-        named: Flags = np.diff(column.take(as_arrow(places)).offsets.to_numpy()) > 0
+        named: Flags = np.diff(numbers_in(column.take(as_arrow(places)).offsets)) > 0
         return named
 
     def are_bare(self, places: Numbers, fields: Collection[str]) -> Flags:
@@ -144,7 +142,7 @@ class _Columns:
         if body is None or not len(places):
             return bare
         coded = _coded(body.take(as_arrow(places)))
-        codes = coded.indices.fill_null(_NO_CODE).to_numpy()
+        codes = numbers_in(coded.indices, _NO_CODE)
         is_there = np.zeros(len(coded.dictionary) + 1, np.bool_)
         is_there[codes] = True
         there = np.flatnonzero(is_there[:_NO_CODE])
@@ -199,4 +197,4 @@ def _text_of(strings: pa.Array) -> bytes:
 def _numbered(code: Numbers) -> tuple[Numbers, int]:
     """Return consecutive codes from 0 that differ where these differ, and their number."""
     coded = as_arrow(code).dictionary_encode()
-    return coded.indices.to_numpy().astype(np.int64), len(coded.dictionary)
+    return numbers_in(coded.indices).astype(np.int64), len(coded.dictionary)

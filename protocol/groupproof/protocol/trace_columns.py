@@ -10,6 +10,7 @@ import heapq
 import json
 import os
 import re
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -24,9 +25,10 @@ from groupproof.protocol.trace import Observation, plain, restored
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from numpy.typing import NDArray
 
 __all__ = [
-    "BATCH_ROWS", "DEFAULTS", "EXTRA", "MissingArrow", "NotColumns", "batches_of", "columns_of_folders", "from_batch", "parquet_files", "parquet_writer", "read_parquet", "to_batch", "trace_schema", "write_parquet",
+    "BATCH_ROWS", "DEFAULTS", "EXTRA", "MissingArrow", "NotColumns", "batches_of", "columns_of_folders", "from_batch", "numbers_in", "parquet_files", "parquet_writer", "read_parquet", "to_batch", "trace_schema", "write_parquet",
 ]  # fmt: skip
 
 BATCH_ROWS: Final = 16_384
@@ -156,18 +158,34 @@ _COUNTERS: Final = frozenset({"seq", "at_ns", "connection", "correlation"})
 """Columns whose values are rarely repeated."""
 
 
-def _numbers(column: pa.Array) -> list[int]:
-    numbers: list[int] = column.to_numpy().tolist()
+def _numbers(column: pa.Array, empty: int = 0) -> list[int]:
+    numbers: list[int] = numbers_in(column, empty).tolist()
     return numbers
+
+
+def numbers_in(column: pa.Array, empty: int = 0) -> NDArray[Any]:
+    """Return the whole numbers of a column, `empty` in rows without a value. pyarrow's `to_numpy` and `fill_null` import pandas, which takes as long as
+    a million rows.
+    """
+    import numpy as np
+
+    of_type, values = np.dtype(str(column.type)), column.buffers()[1]
+    if values is None:
+        return np.full(len(column), empty, of_type)
+    numbers = np.frombuffer(values, of_type, count=len(column), offset=column.offset * of_type.itemsize)
+    if not column.null_count:
+        return numbers
+    bits = column.is_valid()
+    is_valid = np.unpackbits(np.frombuffer(bits.buffers()[1], np.uint8), bitorder="little")[bits.offset : bits.offset + len(column)]
+    return np.where(is_valid, numbers, of_type.type(empty))
 
 
 def _shared(column: pa.Array, convert: Callable[[Any], Any], empty: Any) -> list[Any]:
     """Return the values, with one shared, never modified object for equal ones: most columns have few distinct values."""
     encoded = column if isinstance(column, _arrow().DictionaryArray) else column.dictionary_encode()
     values = [convert(value) for value in encoded.dictionary.to_pylist()]
-    places = encoded.indices.fill_null(len(values)) if column.null_count else encoded.indices
     values.append(empty)
-    return [values[place] for place in _numbers(places)]
+    return [values[place] for place in _numbers(encoded.indices, len(values) - 1)]
 
 
 def _places(column: pa.Array) -> list[Any] | None:
@@ -176,7 +194,7 @@ def _places(column: pa.Array) -> list[Any] | None:
     places = list(zip(*columns, strict=True))
     if not places:
         return None
-    ends = list(accumulate(_numbers(column.value_lengths().fill_null(0))))
+    ends = list(accumulate(_numbers(column.value_lengths())))
     return [tuple(places[begin:end]) for begin, end in pairwise([0, *ends])]
 
 
@@ -275,8 +293,18 @@ def batches_of(
         columns = [name for name in opened.schema_arrow.names if name in _TYPES]
         for batch in opened.iter_batches(batch_size=rows, row_groups=row_groups, columns=columns):
             for name, value in added.items():
-                batch = batch.append_column(name, _arrow().array([value] * batch.num_rows, type=_arrow().string()))
+                batch = batch.append_column(name, _repeated(value, batch.num_rows))
             yield batch
+
+
+def _repeated(text: str | None, rows: int) -> pa.Array:
+    """Return a column with the same text in each row. `pyarrow.array` imports pandas too."""
+    arrow = _arrow()
+    if text is None:
+        return arrow.nulls(rows, arrow.string())
+    value = text.encode()
+    one = arrow.StringArray.from_buffers(1, arrow.py_buffer(array("i", (0, len(value)))), arrow.py_buffer(value))
+    return arrow.repeat(one[0], rows)
 
 
 def _texts_of(file: Path) -> list[str]:

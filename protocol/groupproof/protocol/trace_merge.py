@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from groupproof.protocol.trace_blocks import NoBlocks
-from groupproof.protocol.trace_columns import NotColumns, batches_of, trace_schema
+from groupproof.protocol.trace_columns import NotColumns, batches_of, numbers_in, trace_schema
 from groupproof.protocol.trace_parts import FileSlice, first_of
 
 if TYPE_CHECKING:
@@ -104,6 +104,7 @@ class _Queue:
         return whole.slice(0, count)
 
 
+_NO_NUMBERS: Final = np.zeros(0, np.int64)
 _NO_ROWS: Final = pa.table([pa.nulls(0, pa.int64())], ["seq"])
 
 
@@ -129,7 +130,7 @@ def _numbers_of(table: pa.Table) -> NDArray[np.int64]:
     seq = table.column("seq")
     if seq.null_count:
         raise NotColumns("its column seq has rows without a value")
-    return np.asarray(seq.to_numpy(), dtype=np.int64)
+    return numbers_in(seq.chunk(0)) if seq.num_chunks == 1 else np.concatenate([_NO_NUMBERS, *map(numbers_in, seq.chunks)])
 
 
 def as_arrow(numbers: NDArray[np.int64]) -> pa.Array:
