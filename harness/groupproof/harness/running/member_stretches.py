@@ -63,14 +63,14 @@ class MemberStretches:
         columns = [memoryview(column) for column in (
             request, response, self._block.seq[request], self._block.seq[response], self._at_ms[request], self._block.correlation[request],
         )]  # fmt: skip
-        committed, burst_ms = self._committed(whole), _bursts(self._at_ms[request])
-        found: dict[int, dict[str, SteadyRequests]] = {}
-        for begin, end in runs_of(whole.requester * len(self._steady.apis) + whole.api):
+        committed, found = self._committed(whole), dict[int, dict[str, SteadyRequests]]()
+        runs = list(runs_of(whole.requester * len(self._steady.apis) + whole.api))
+        for (begin, end), burst_ms in zip(runs, _bursts(self._at_ms[request], runs), strict=True):
             requester, api = int(whole.requester[begin]), int(whole.api[begin])
             places, answers, seqs, answer_seqs, at_ms, correlations = (column[begin:end] for column in columns)
             found.setdefault(requester, {})[self._steady.apis[api]] = SteadyRequests(
                 places=places, answer_places=answers, seqs=seqs, answer_seqs=answer_seqs, at_ms=at_ms, correlations=correlations,
-                burst_ms=min(burst_ms[begin : max(begin, end - BURST)], default=inf), committed=committed.get(requester, {}) if self._steady.apis[api] in _COMMITS else {},
+                burst_ms=burst_ms, committed=committed.get(requester, {}) if self._steady.apis[api] in _COMMITS else {},
             )  # fmt: skip
         return found
 
@@ -97,9 +97,15 @@ class MemberStretches:
         return found
 
 
-def _bursts(at_ms: NDArray[np.float64]) -> Sequence[float]:
-    """Return for each request the time until the one that is `BURST` requests later."""
-    return memoryview(at_ms[BURST:] - at_ms[:-BURST])
+def _bursts(at_ms: NDArray[np.float64], runs: Sequence[tuple[int, int]]) -> list[float]:
+    """Return for each run of requests the shortest time between one and that which is `BURST` requests later, infinity if there is none."""
+    begins = np.array([begin for begin, _ in runs], np.int64)
+    later_ms = np.full(len(at_ms), inf)
+    later_ms[:-BURST] = at_ms[BURST:] - at_ms[:-BURST]
+    for _, end in runs:
+        later_ms[max(0, end - BURST) : end] = inf
+    found: list[float] = np.minimum.reduceat(later_ms, begins).tolist() if runs else []
+    return found
 
 
 def runs_of(values: Places) -> Iterator[tuple[int, int]]:
