@@ -59,7 +59,7 @@ def test_rows_are_made_observations_again_where_somebody_asks(blocks: Blocks) ->
     places = np.array([0, 2, len(trace) - 1])
 
     assert block.observations(places) == list(next(iter([[blocks_rows[place] for place in places]])))
-    assert offsets_of(block, places) == [trace[place].offsets for place in places]
+    assert offsets_of(block, places.tolist()) == [trace[place].offsets for place in places]
     assert block.observations(places[:0]) == []
 
 
@@ -113,7 +113,7 @@ def test_lines_come_in_blocks_of_as_many_pieces_as_are_long_enough() -> None:
 
     assert [obs for block in found for obs in block.observations(np.arange(len(block.seq)))] == busy_group()
     assert 1 < len(found) < len(text)
-    assert [offsets_of(block, np.arange(len(block.seq))) for block in found] == [
+    assert [offsets_of(block, range(len(block.seq))) for block in found] == [
         [obs.offsets for obs in block.observations(np.arange(len(block.seq)))] for block in found
     ]
 

@@ -120,7 +120,8 @@ def slices_from(begin: Numbers, counts: Numbers) -> Numbers:
     """Return the places of consecutive slices, by the begin and the length of each."""
     import numpy as np
 
-    return np.arange(counts.sum()) + np.repeat(begin - (np.cumsum(counts) - counts), counts)
+    places: Numbers = np.arange(counts.sum()) + np.repeat(begin - (np.cumsum(counts) - counts), counts)
+    return places
 
 
 # NDJSON ----------------------------------------------------------------------------------------------------------------------------
@@ -306,7 +307,7 @@ def _ends_of(text: bytes) -> Sequence[int]:
     import numpy as np
 
     ends = np.flatnonzero(np.frombuffer(text, np.uint8) == _NEWLINE)
-    return memoryview(np.concatenate([np.array([-1]), ends, np.array([len(text)])]))
+    return np.concatenate([np.array([-1]), ends, np.array([len(text)])]).data
 
 
 def _rows_of(text: bytes) -> Sequence[_Row]:

@@ -180,8 +180,8 @@ class BlockStretches:
             Stretch(
                 members=self._member_stretches.members(exchanges, stretch.under_way, end_ms=float(at_ms[-1])),
                 rows=exchanges.row_count,
-                places=memoryview(ticks),
-                at_ms=memoryview(at_ms),
+                places=ticks.data,
+                at_ms=at_ms.data,
                 fed=within,
                 read=lambda places: self._block.observations(np.array(places, np.int64)),
             )

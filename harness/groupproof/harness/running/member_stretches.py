@@ -60,7 +60,7 @@ class MemberStretches:
         """Return the exchanges of each requester by API."""
         whole = exchanges.where(np.argsort(exchanges.requester * len(self._steady.apis) + exchanges.api, kind="stable"))
         request, response = whole.request, whole.response
-        columns = [memoryview(column) for column in (
+        columns = [column.data for column in (
             request, response, self._block.seq[request], self._block.seq[response], self._at_ms[request], self._block.correlation[request],
         )]  # fmt: skip
         committed, found = self._committed(whole), dict[int, dict[str, SteadyRequests]]()
@@ -85,7 +85,7 @@ class MemberStretches:
         key, entry, request = key[order], entry[order], request[order]
         offsets, seqs = self._offsets.offset[entry], self._block.seq[commits.request[request]]
         falls = np.flatnonzero((np.diff(offsets) <= 0) & (np.diff(key) == 0))
-        views = memoryview(offsets), memoryview(seqs)
+        views = offsets.data, seqs.data
         found: dict[int, dict[TopicPartition, CommittedOffsets]] = {}
         for begin, end in runs_of(key):
             partition = self._offsets.partitions[int(self._offsets.partition[entry[begin]])]
