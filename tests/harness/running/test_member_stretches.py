@@ -64,7 +64,7 @@ def committed(*offsets: Sequence[tuple[str, int, int]], blocks: Blocks = columns
     return dict(members_of(story.trace, blocks)["m0"].asked[COMMIT].committed)
 
 
-def told(found: CommittedOffsets) -> tuple[list[int], list[int], int, bool]:
+def values_of(found: CommittedOffsets) -> tuple[list[int], list[int], int, bool]:
     return list(found.offsets), list(found.seqs), found.highest, found.is_rising
 
 
@@ -72,7 +72,7 @@ def told(found: CommittedOffsets) -> tuple[list[int], list[int], int, bool]:
 def test_what_a_member_commits_is_known_by_partition_with_the_requests(blocks: Blocks) -> None:
     found = committed([("t", 0, 5), ("t", 1, 0)], [("t", 0, 6)], [], [("u", 0, 1), ("t", 0, 7)], blocks=blocks)
 
-    assert {partition: told(offsets) for partition, offsets in found.items()} == {
+    assert {partition: values_of(offsets) for partition, offsets in found.items()} == {
         ("t", 0): ([5, 6, 7], [0, 2, 6], 7, True), ("t", 1): ([0], [0], 0, True), ("u", 0): ([1], [6], 1, True),
     }  # fmt: skip
 
@@ -81,7 +81,7 @@ def test_what_a_member_commits_is_known_by_partition_with_the_requests(blocks: B
 def test_offsets_rise_if_each_is_above_the_one_before(offsets: list[int], is_rising: bool) -> None:
     found = committed(*([("t", 1, number), ("t", 0, offset)] for number, offset in enumerate(offsets)))
 
-    assert told(found["t", 0])[2:] == (max(offsets), is_rising)
+    assert values_of(found["t", 0])[2:] == (max(offsets), is_rising)
     assert found["t", 1].is_rising
 
 
