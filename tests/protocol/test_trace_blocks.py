@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.harness.judging.checkers.stories import busy_group
 
-from groupproof.protocol.trace import Observation, write_trace
+from groupproof.protocol.trace import Observation, Offsets, write_trace
 from groupproof.protocol.trace_blocks import NO_CORRELATION, NoBlocks, RowShape, TraceBlock, blocks_of_lines
 from groupproof.protocol.trace_column_blocks import blocks_of_batches
 from groupproof.protocol.trace_columns import to_batch
@@ -21,6 +21,15 @@ def of_lines(trace: Sequence[Observation]) -> Iterator[TraceBlock]:
 
 def of_columns(trace: Sequence[Observation]) -> Iterator[TraceBlock]:
     return blocks_of_batches([to_batch(trace)])
+
+
+def offsets_of(block: TraceBlock, places: Sequence[int]) -> list[Offsets]:
+    """Return the offsets of these rows as observations have them."""
+    found: list[Offsets] = [()] * len(places)
+    offsets = block.offsets(np.array(places, np.int64))
+    for row, partition, offset in zip(offsets.row.tolist(), offsets.partition.tolist(), offsets.offset.tolist(), strict=True):
+        found[row] = (*found[row], (*offsets.partitions[partition], offset))
+    return found
 
 
 BOTH = pytest.mark.parametrize("blocks", [of_lines, of_columns])
@@ -50,8 +59,19 @@ def test_rows_are_made_observations_again_where_somebody_asks(blocks: Blocks) ->
     places = np.array([0, 2, len(trace) - 1])
 
     assert block.observations(places) == list(next(iter([[blocks_rows[place] for place in places]])))
-    assert [tuple(map(tuple, offsets)) for offsets in block.offsets(places)] == [trace[place].offsets for place in places]
+    assert offsets_of(block, places.tolist()) == [trace[place].offsets for place in places]
     assert block.observations(places[:0]) == []
+
+
+@BOTH
+def test_offsets_are_those_of_the_rows_that_are_asked_for_in_their_order(blocks: Blocks) -> None:
+    named: list[Offsets] = [(("t", 0, 5),), (), (("u", -1, 7), ("t", (1 << 31) - 1, -1)), (("t", 0, 5), ("t", 0, 6)), (("t", -(1 << 31), 1 << 40),)]
+    (block,) = blocks([replace(EVERY, seq=seq, offsets=offsets) for seq, offsets in enumerate(named)])
+
+    assert offsets_of(block, range(len(named))) == named
+    assert offsets_of(block, [3, 1, 2]) == [named[3], named[1], named[2]]
+    assert offsets_of(block, []) == []
+    assert len(set(block.offsets(np.arange(len(named))).partitions)) == len(block.offsets(np.arange(len(named))).partitions) == 4
 
 
 @BOTH
@@ -93,7 +113,7 @@ def test_lines_come_in_blocks_of_as_many_pieces_as_are_long_enough() -> None:
 
     assert [obs for block in found for obs in block.observations(np.arange(len(block.seq)))] == busy_group()
     assert 1 < len(found) < len(text)
-    assert [list(block.offsets(np.arange(len(block.seq)))) for block in found] == [
+    assert [offsets_of(block, range(len(block.seq))) for block in found] == [
         [obs.offsets for obs in block.observations(np.arange(len(block.seq)))] for block in found
     ]
 
@@ -106,7 +126,7 @@ def test_a_body_whose_keys_are_written_in_another_way_is_not_bare() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [b"\n", b'{"seq":0,"at_ns":0}\n', b'{"seq":0,"at_ns":0,"kind":"event"}\r\n', b'{"seq":"0","at_ns":0,"kind":"event"}\n', b'{"seq":99999999999999999999,"at_ns":0,"kind":"event"}\n']
+    "text", [b"\n", b'{"seq":0,"at_ns":0}\n', b'{"seq":0,"at_ns":0,"kind":"event"}\r\n', b'{"seq":"0","at_ns":0,"kind":"event"}\n', b'{"seq":99999999999999999999,"at_ns":0,"kind":"event"}\n', b'{"seq":0,"at_ns":0,"kind":"event","offsets":[["t",0,99999999999999999999]]}\n']
 )  # fmt: skip
 def test_what_rows_may_understand_and_blocks_do_not_is_left_to_rows(text: bytes) -> None:
     with pytest.raises(NoBlocks):

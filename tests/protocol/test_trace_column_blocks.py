@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -38,6 +39,20 @@ def test_parquet_comes_in_blocks_with_what_its_folders_name(tmp_path: Path) -> N
 def test_columns_that_no_trace_has_are_reported_as_for_rows(columns: dict[str, list[object]], message: str) -> None:
     with pytest.raises(NotColumns, match=message):
         list(blocks_of_batches([pa.RecordBatch.from_pydict(columns)]))
+
+
+def test_an_offset_without_its_number_is_left_to_rows() -> None:
+    batch = pa.RecordBatch.from_pydict({"seq": [1], "at_ns": [1], "kind": ["request"], "offsets": [[{"topic": "t", "partition": 0, "offset": None}]]})
+    (block,) = blocks_of_batches([batch])
+
+    with pytest.raises(NoBlocks, match="an offset lacks its topic, its partition or its number"):
+        block.offsets(np.array([0]))
+
+
+def test_a_trace_without_the_column_of_offsets_has_none() -> None:
+    (block,) = blocks_of_batches([pa.RecordBatch.from_pydict({"seq": [1], "at_ns": [1], "kind": ["request"]})])
+
+    assert len(block.offsets(np.array([0])).row) == 0
 
 
 def test_a_file_that_is_cut_off_is_left_to_rows(tmp_path: Path) -> None:

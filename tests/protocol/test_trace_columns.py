@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.protocol.test_trace import observations
 
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.trace_columns import NotColumns, from_batch, read_parquet, to_batch, trace_schema, write_parquet
+from groupproof.protocol.trace_columns import NotColumns, from_batch, numbers_in, read_parquet, to_batch, trace_schema, write_parquet
 
 
 def _observations(count: int, **columns: object) -> list[Observation]:
@@ -142,6 +142,35 @@ def test_without_the_extra_one_line_names_it_and_nothing_else_needs_it() -> None
     text = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
 
     assert text == "columns and Parquet need pyarrow, which comes with groupproof[spark]\n"
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.int32(), pa.int64()])
+def test_numbers_of_a_column_are_those_that_arrow_tells_and_another_where_there_is_none(kind: pa.DataType) -> None:
+    column = pa.array([*range(9), None, -3, None, *range(20)], kind)
+
+    for part in (column, column[9:], column[11:12], column[3:9], column[:0], pa.nulls(2, kind)):
+        assert numbers_in(part, -1).tolist() == [-1 if number is None else number for number in part.to_pylist()]
+
+
+def test_a_trace_in_columns_is_read_without_pandas(tmp_path: Path) -> None:
+    file = tmp_path / "run=r7" / "trace.parquet"
+    file.parent.mkdir()
+    trace = _observations(3, group="g", offsets=(("t", 0, 1),), partitions=(("t", 0),))
+    write_parquet(tmp_path / "all.parquet", [replace(obs, correlation=obs.seq or None) for obs in trace])
+    pq.write_table(pq.read_table(tmp_path / "all.parquet").drop_columns(["run"]), file)
+    program = (
+        "import sys, numpy\n"
+        "from pathlib import Path\n"
+        "from groupproof.protocol.trace_column_blocks import blocks_of_parquet\n"
+        "from groupproof.protocol.trace_parts import FileSlice\n"
+        f"for block in blocks_of_parquet([FileSlice(Path({str(file)!r}))], Path({str(tmp_path)!r})):\n"
+        "    places = numpy.arange(3)\n"
+        "    print({obs.run for obs in block.observations(places)}, len(block.offsets(places).row), block.are_bare(places, {'members'}).all())\n"
+        "    print(block.name_partitions(places).all(), 'pandas' in sys.modules)"
+    )
+    text = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+
+    assert text == "{'r7'} 3 True\nTrue False\n"
 
 
 def test_spark_and_duckdb_name_the_parts_of_a_place_by_name_not_by_position(tmp_path: Path) -> None:

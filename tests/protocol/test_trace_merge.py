@@ -77,11 +77,17 @@ def test_files_of_other_columns_and_types_are_one_trace(tmp_path: Path) -> None:
     assert merged(sorted(tmp_path.iterdir()), tmp_path, 10) == list(read_parquet(tmp_path))
 
 
-def test_a_file_that_is_not_in_order_itself_is_left_to_rows(tmp_path: Path) -> None:
-    write_parquet(tmp_path / "a.parquet", [replace(obs, seq=seq) for seq, obs in zip((3, 2), ROWS, strict=False)])
+@pytest.mark.parametrize("seqs", [(3, 2), (1, 5, 2), (2, 2, 1)])
+@pytest.mark.parametrize("rows", [1, 10])
+def test_a_file_that_is_not_in_order_itself_is_left_to_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seqs: tuple[int, ...], rows: int
+) -> None:
+    monkeypatch.setattr(trace_merge, "_FILE_ROWS_MIN", 1)
+    monkeypatch.setattr(trace_merge, "first_of", lambda _: None)
+    write_parquet(tmp_path / "a.parquet", [replace(obs, seq=seq) for seq, obs in zip(seqs, ROWS, strict=False)])
 
     with pytest.raises(NoBlocks):
-        merged([tmp_path / "a.parquet"], tmp_path, 10)
+        merged([tmp_path / "a.parquet"], tmp_path, rows)
 
 
 @pytest.mark.parametrize("seq", [[1, None], ["x", "y"]])

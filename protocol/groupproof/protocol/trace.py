@@ -181,15 +181,19 @@ def _plain_of_any(value: Any) -> Any:
 
 def restored(value: Any) -> Any:
     """Return the value from which `plain` made `value`. A tuple becomes a list."""
-    if isinstance(value, str) and value.startswith("b64:"):
-        return base64.b64decode(value[4:])
-    if isinstance(value, str) and value.startswith("txt:"):
-        return value[4:]
-    if isinstance(value, dict):
+    kind = type(value)
+    if kind is str:
+        return _restored_text(value) if value.startswith(_MARKS) else value
+    if kind is dict:
         return {key: restored(item) for key, item in value.items()}
-    if isinstance(value, list):
+    if kind is list:
         return [restored(item) for item in value]
     return value
+
+
+def _restored_text(text: str) -> str | bytes:
+    mark, rest = text[:4], text[4:]
+    return base64.b64decode(rest) if mark == "b64:" else rest
 
 
 Trace = list[Observation]

@@ -11,13 +11,13 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
 
 import msgspec
 
-from groupproof.protocol.trace import Observation, Offsets, Partitions, read_trace
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.trace import Observation, Offsets, Partitions, read_trace_blocks
+from groupproof.protocol.vocabulary import Api, TopicPartition
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +26,18 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
     Flags = NDArray[np.bool_]
 
-__all__ = ["INSTANCE_FIELD", "NO_CORRELATION", "READ_FIELDS", "BlockRows", "NoBlocks", "RowShape", "TraceBlock", "blocks_of_lines"]
+__all__ = [
+    "INSTANCE_FIELD",
+    "NO_CORRELATION",
+    "READ_FIELDS",
+    "BlockOffsets",
+    "BlockRows",
+    "NoBlocks",
+    "RowShape",
+    "TraceBlock",
+    "blocks_of_lines",
+    "slices_from",
+]
 
 NO_CORRELATION: Final = -1
 
@@ -54,12 +65,22 @@ class RowShape(NamedTuple):
     error: int | None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class BlockOffsets:
+    """The offsets in the column `offsets` of some rows, in order. `row` has for each the index of its row, `partition` that of its partition."""
+
+    partitions: Sequence[TopicPartition]
+    row: Numbers
+    partition: Numbers
+    offset: Numbers
+
+
 class BlockRows(Protocol):
     """Reads the other values of rows on demand."""
 
     def observations(self, places: Numbers) -> list[Observation]: ...
 
-    def offsets(self, places: Numbers) -> Sequence[Offsets]: ...
+    def offsets(self, places: Numbers) -> BlockOffsets: ...
 
     def are_bare(self, places: Numbers, fields: Collection[str]) -> Flags: ...
 
@@ -81,9 +102,9 @@ class TraceBlock:
         """Return the observations of these rows."""
         return self.source.observations(places) if len(places) else []
 
-    def offsets(self, places: Numbers) -> Sequence[Offsets]:
-        """Return the column `offsets` of these rows."""
-        return self.source.offsets(places) if len(places) else ()
+    def offsets(self, places: Numbers) -> BlockOffsets:
+        """Return the column `offsets` of these rows; raise `NoBlocks`."""
+        return self.source.offsets(places)
 
     def are_bare(self, places: Numbers, fields: Collection[str]) -> Flags:
         """Return for each row whether these fields have no value in its body. The body may name the instance if the column `instance` has one."""
@@ -93,6 +114,14 @@ class TraceBlock:
     def name_partitions(self, places: Numbers) -> Flags:
         """Return for each row whether its column `partitions` is not empty."""
         return self.source.name_partitions(places)
+
+
+def slices_from(begin: Numbers, counts: Numbers) -> Numbers:
+    """Return the places of consecutive slices, by the begin and the length of each."""
+    import numpy as np
+
+    places: Numbers = np.arange(counts.sum()) + np.repeat(begin - (np.cumsum(counts) - counts), counts)
+    return places
 
 
 # NDJSON ----------------------------------------------------------------------------------------------------------------------------
@@ -166,6 +195,7 @@ class _UsualRow(_Row, kw_only=True, gc=False):
 _DECODERS: Final = (msgspec.json.Decoder(_UsualRow), msgspec.json.Decoder(_Row))
 """For the usual words, and for any."""
 _SHAPE_OF: Final = attrgetter(*RowShape._fields)
+_PARTITION, _OFFSET = itemgetter(0, 1), itemgetter(2)
 _SEQ, _AT_NS, _CORRELATION = attrgetter("seq"), attrgetter("at_ns"), attrgetter("correlation")
 
 
@@ -201,7 +231,8 @@ class _Lines:
         self._firsts = [0]
         self._codes = _Codes()
         self._columns: tuple[list[Numbers], ...] = ([], [], [], [])
-        self._offsets: dict[int, Offsets] = {}
+        self._partitions = _Codes()
+        self._offsets: tuple[list[Numbers], ...] = ([], [], [])
         self._fields: dict[int, frozenset[str]] = {}
         self._name_partitions: list[int] = []
 
@@ -212,9 +243,8 @@ class _Lines:
         self.size += len(text)
         for column, of_rows in zip(self._columns, _numbers_of(rows, self._codes), strict=True):
             column.append(of_rows)
-        for place, row in [(place, row) for place, row in enumerate(rows, first) if row.offsets or row.partitions or row.body != _NO_FIELDS]:
-            if row.offsets:
-                self._offsets[place] = row.offsets
+        self._add_offsets([(place, row.offsets) for place, row in enumerate(rows, first) if row.offsets])
+        for place, row in [(place, row) for place, row in enumerate(rows, first) if row.partitions or row.body != _NO_FIELDS]:
             if row.partitions:
                 self._name_partitions.append(place)
             if fields := _fields_of(row):
@@ -229,12 +259,33 @@ class _Lines:
     def observations(self, places: Numbers) -> list[Observation]:
         found: list[Observation] = []
         for piece, of_piece in groupby(places.tolist(), lambda place: bisect_right(self._firsts, place) - 1):
-            lines, first = self._pieces[piece].split(b"\n"), self._firsts[piece]
-            found += _observations(lines[place - first] for place in of_piece)
+            text, first = self._pieces[piece], self._firsts[piece]
+            ends = _ends_of(text)
+            found += _observations(text[ends[place - first] + 1 : ends[place - first + 1]] for place in of_piece)
         return found
 
-    def offsets(self, places: Numbers) -> list[Offsets]:
-        return [self._offsets.get(place, ()) for place in places.tolist()]
+    def offsets(self, places: Numbers) -> BlockOffsets:
+        import numpy as np
+
+        place, partition, offset = (np.concatenate(column) for column in self._offsets)
+        begin = place.searchsorted(places)
+        counts = place.searchsorted(places, side="right") - begin
+        named = slices_from(begin, counts)
+        return BlockOffsets(list(self._partitions), np.repeat(np.arange(len(places)), counts), partition[named], offset[named])
+
+    def _add_offsets(self, named: Sequence[tuple[int, Offsets]]) -> None:
+        """Keep the offsets of rows as numbers, so that what was decoded is freed before the next piece."""
+        import numpy as np
+
+        whole = [offset for _, offsets in named for offset in offsets]
+        places = np.repeat(np.array([place for place, _ in named], np.int64), [len(offsets) for _, offsets in named])
+        partitions = np.fromiter(map(self._partitions.__getitem__, map(_PARTITION, whole)), np.int64, len(whole))
+        try:
+            offsets = np.fromiter(map(_OFFSET, whole), np.int64, len(whole))
+        except OverflowError as error:
+            raise NoBlocks(str(error)) from error
+        for column, some in zip(self._offsets, (places, partitions, offsets), strict=True):
+            column.append(some)
 
     def are_bare(self, places: Numbers, fields: Collection[str]) -> Flags:
         return ~self._are_in([place for place, there in self._fields.items() if not there.isdisjoint(fields)], places)
@@ -249,6 +300,14 @@ class _Lines:
         flags[np.array(some, np.int64)] = True
         asked: Flags = flags[places]
         return asked
+
+
+def _ends_of(text: bytes) -> Sequence[int]:
+    """Return the places before the first line and behind each line."""
+    import numpy as np
+
+    ends = np.flatnonzero(np.frombuffer(text, np.uint8) == _NEWLINE)
+    return np.concatenate([np.array([-1]), ends, np.array([len(text)])]).data
 
 
 def _rows_of(text: bytes) -> Sequence[_Row]:
@@ -293,6 +352,6 @@ def _fields_of(row: _Row) -> frozenset[str]:
 
 def _observations(lines: Iterable[bytes]) -> list[Observation]:
     try:
-        return list(read_trace(line.decode() for line in lines))
+        return list(read_trace_blocks([b"\n".join(lines)]))
     except ValueError as error:
         raise NoBlocks(str(error)) from error

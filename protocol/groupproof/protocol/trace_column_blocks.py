@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from groupproof.protocol.trace import Observation, Offsets
-from groupproof.protocol.trace_blocks import INSTANCE_FIELD, NO_CORRELATION, NoBlocks, RowShape, TraceBlock
-from groupproof.protocol.trace_columns import DEFAULTS, NotColumns, from_batch, offsets_in, trace_schema
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.trace_blocks import INSTANCE_FIELD, NO_CORRELATION, BlockOffsets, NoBlocks, RowShape, TraceBlock
+from groupproof.protocol.trace_columns import DEFAULTS, NotColumns, from_batch, numbers_in, trace_schema
 from groupproof.protocol.trace_merge import as_arrow, merged_batches
 from groupproof.protocol.trace_parts import FileSlice
 
@@ -81,45 +81,60 @@ class _Columns:
                 raise _without_value(name)
             if column is None:
                 return np.full(self._batch.num_rows, empty, np.int64)
-            column = column.fill_null(empty)
-        return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.int64)
+        return numbers_in(column, empty or 0).astype(np.int64, copy=False)
 
     def shapes(self) -> tuple[list[RowShape], Numbers]:
         encoded = [self._encoded(name) for name in RowShape._fields]
         code, codes = np.zeros(self._batch.num_rows, np.int64), 1
         for values, places in encoded:
+            if len(values) == 1:
+                continue
             if codes * len(values) > _CODES_MAX:
                 code, codes = _numbered(code)
-            code, codes = code * len(values) + places, codes * len(values)
+            code *= len(values)  # in place: a new array of this size costs more than the sum
+            code += places
+            codes *= len(values)
         code, codes = _numbered(code)
         first = np.zeros(codes, np.int64)
         first[code[::-1]] = np.arange(len(code))[::-1]
         rows = zip(*([values[place] for place in places[first].tolist()] for values, places in encoded), strict=True)
         return [RowShape(*row) for row in rows], code
 
-    def _encoded(self, name: str) -> tuple[list[Any], Numbers]:
+    def _encoded(self, name: str) -> tuple[list[Any], NDArray[np.int32]]:
+        """Return the values of a column, and which of them each row has."""
         column, empty = self._column(name), DEFAULTS.get(name)
         if name == "kind" and (column is None or column.null_count):
             raise _without_value(name)
         if column is None or column.null_count == len(column):
-            return [empty], np.zeros(self._batch.num_rows, np.int64)
+            return [empty], np.zeros(self._batch.num_rows, np.int32)
         coded = _coded(column)
         values = coded.dictionary.to_pylist()
-        places = coded.indices.fill_null(len(values)) if column.null_count else coded.indices
-        return [*values, empty], places.to_numpy().astype(np.int64)
+        return ([*values, empty] if column.null_count else values), numbers_in(coded.indices, len(values))
 
     def observations(self, places: Numbers) -> list[Observation]:
         return list(from_batch(self._batch.take(as_arrow(places))))
 
-    def offsets(self, places: Numbers) -> Sequence[Offsets]:
+    def offsets(self, places: Numbers) -> BlockOffsets:
         column = self._column("offsets")
-        return [()] * len(places) if column is None else offsets_in(column.take(as_arrow(places)))
+        if column is None:
+            return BlockOffsets((), _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS)
+        named = column.take(as_arrow(places))
+        row = np.repeat(np.arange(len(places)), numbers_in(named.value_lengths()))
+        topic, number, offset = named.flatten().flatten()
+        if topic.null_count or number.null_count or offset.null_count:
+            raise NoBlocks("an offset lacks its topic, its partition or its number")
+        topics = topic.dictionary_encode()
+        whole = (numbers_in(topics.indices).astype(np.int64) << _NUMBER_BITS) + numbers_in(number)
+        codes = as_arrow(whole).dictionary_encode()
+        names = topics.dictionary.to_pylist()
+        partitions = [(names[(code + _HALF) >> _NUMBER_BITS], (code + _HALF) % (2 * _HALF) - _HALF) for code in codes.dictionary.to_pylist()]
+        return BlockOffsets(partitions, row, numbers_in(codes.indices).astype(np.int64), numbers_in(offset))
 
     def name_partitions(self, places: Numbers) -> Flags:
         column = self._column("partitions")
         if column is None:
             return np.zeros(len(places), np.bool_)
-        named: Flags = np.diff(column.take(as_arrow(places)).offsets.to_numpy()) > 0
+        named: Flags = np.diff(numbers_in(column.take(as_arrow(places)).offsets)) > 0
         return named
 
     def are_bare(self, places: Numbers, fields: Collection[str]) -> Flags:
@@ -127,21 +142,28 @@ class _Columns:
         if body is None or not len(places):
             return bare
         coded = _coded(body.take(as_arrow(places)))
-        codes = coded.indices.fill_null(_NO_CODE).to_numpy().astype(np.int64)
-        there = np.unique(codes)
-        bodies = coded.dictionary.take(as_arrow(there[there != _NO_CODE]))
+        codes = numbers_in(coded.indices, _NO_CODE)
+        is_there = np.zeros(len(coded.dictionary) + 1, np.bool_)
+        is_there[codes] = True
+        there = np.flatnonzero(is_there[:_NO_CODE])
+        bodies = coded.dictionary.take(as_arrow(there))
         text = _text_of(bodies)
         if _is_bare_text(text, fields):
             return bare
         instance = self._column("instance")
         instances = [None] * len(places) if instance is None else instance.take(as_arrow(places)).to_pylist()
-        texts = dict(zip(there[there != _NO_CODE].tolist(), bodies.to_pylist(), strict=True))
+        texts = dict(zip(there.tolist(), bodies.to_pylist(), strict=True))
         return np.array(
             [_is_bare_row(texts.get(code, "").encode(), fields, of_row) for code, of_row in zip(codes.tolist(), instances, strict=True)], np.bool_
         )
 
 
 _NO_CODE: Final = -1
+"""Of a row without a value: the place behind the last code."""
+_NO_NUMBERS: Final = np.zeros(0, np.int64)
+_NUMBER_BITS: Final = 32
+_HALF: Final = 1 << (_NUMBER_BITS - 1)
+"""A partition's number has so many bits, one of them for its sign."""
 
 
 def _without_value(name: str) -> NotColumns:
@@ -158,7 +180,12 @@ def _is_bare_row(body: bytes, fields: Collection[str], instance: str | None) -> 
 
 def _is_bare_text(bodies: bytes, fields: Collection[str]) -> bool:
     """Return whether these fields are null or missing in all bodies. A backslash means that a name may be written differently."""
-    return b"\\" not in bodies and all(bodies.count(name) == bodies.count(name + b":null") for name in (f'"{field}"'.encode() for field in fields))
+    return b"\\" not in bodies and all(_is_null(bodies, f'"{field}"'.encode()) for field in fields)
+
+
+def _is_null(bodies: bytes, name: bytes) -> bool:
+    count = bodies.count(name)
+    return not count or count == bodies.count(name + b":null")
 
 
 def _text_of(strings: pa.Array) -> bytes:
@@ -170,4 +197,4 @@ def _text_of(strings: pa.Array) -> bytes:
 def _numbered(code: Numbers) -> tuple[Numbers, int]:
     """Return consecutive codes from 0 that differ where these differ, and their number."""
     coded = as_arrow(code).dictionary_encode()
-    return coded.indices.to_numpy().astype(np.int64), len(coded.dictionary)
+    return numbers_in(coded.indices).astype(np.int64), len(coded.dictionary)

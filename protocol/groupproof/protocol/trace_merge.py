@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from groupproof.protocol.trace_blocks import NoBlocks
-from groupproof.protocol.trace_columns import NotColumns, batches_of, trace_schema
+from groupproof.protocol.trace_columns import NotColumns, batches_of, numbers_in, trace_schema
 from groupproof.protocol.trace_parts import FileSlice, first_of
 
 if TYPE_CHECKING:
@@ -39,21 +39,29 @@ def merged_batches(slices: Sequence[FileSlice], root: Path, *, rows: int) -> Ite
     limit = _AT_ONCE
     while limit != _NEVER:
         limit = min((queue.until for queue in queues), default=_NEVER)
+        if len(queues) == 1:
+            limit = min(limit + 1, _NEVER)  # the order of equal numbers in other files is not awaited
         waiting += [some for queue in queues if (some := queue.below(limit)).num_rows]
         if waiting and (limit == _NEVER or sum(some.num_rows for some in waiting) > rows // 2):
             yield from _in_order(waiting)
             waiting.clear()
         for queue in queues:
-            if queue.until == limit != _NEVER:
+            if queue.until <= limit != _NEVER:
                 queue.read_on()
 
 
 def _in_order(tables: Sequence[pa.Table]) -> list[pa.RecordBatch]:
+    if len(tables) == 1 and max(column.num_chunks for column in tables[0].columns) == 1:
+        return _batches(tables[0])
     whole = pa.concat_tables(tables, promote_options="default").unify_dictionaries().combine_chunks()
     seq = _numbers_of(whole)
     if len(tables) > 1 and (np.diff(seq) < 0).any():
         whole = whole.take(as_arrow(np.argsort(seq, kind="stable"))).combine_chunks()
-    batches: list[pa.RecordBatch] = whole.to_batches()
+    return _batches(whole)
+
+
+def _batches(table: pa.Table) -> list[pa.RecordBatch]:
+    batches: list[pa.RecordBatch] = table.to_batches()
     return batches
 
 
@@ -83,7 +91,7 @@ class _Queue:
         if "seq" not in batch.schema.names:
             raise NotColumns("it lacks the column seq of a trace")
         seq = _numbers_of(table)
-        if (np.diff(seq) < 0).any() or (self._rest and seq[0] < self.until) or seq[0] < 0:
+        if (np.diff(seq) < 0).any() or seq[0] < max(0, self.until):
             raise NoBlocks("rows of a file are out of order")
         self._rest.append(table)
         self.until = int(seq[-1])
@@ -96,6 +104,7 @@ class _Queue:
         return whole.slice(0, count)
 
 
+_NO_NUMBERS: Final = np.zeros(0, np.int64)
 _NO_ROWS: Final = pa.table([pa.nulls(0, pa.int64())], ["seq"])
 
 
@@ -121,7 +130,7 @@ def _numbers_of(table: pa.Table) -> NDArray[np.int64]:
     seq = table.column("seq")
     if seq.null_count:
         raise NotColumns("its column seq has rows without a value")
-    return np.asarray(seq.to_numpy(), dtype=np.int64)
+    return numbers_in(seq.chunk(0)) if seq.num_chunks == 1 else np.concatenate([_NO_NUMBERS, *map(numbers_in, seq.chunks)])
 
 
 def as_arrow(numbers: NDArray[np.int64]) -> pa.Array:

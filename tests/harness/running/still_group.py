@@ -39,6 +39,20 @@ class Still(StillStory, Group):
                 Api.OFFSET_COMMIT, client, member=member, generation=generation, connection=connection, offsets=(("t", place, first + number * step),)
             )  # fmt: skip
 
+    def commits_late(self, client: str, every_ms: float) -> None:
+        """Tell of commits beyond what was delivered; the last one is answered only after other rows of the group."""
+        member, connection = MEMBERS[client]
+        self.commits(client, 2, 300, first=50)
+        last = self.request(
+            Api.OFFSET_COMMIT, client, member=member, generation=2, connection=connection, offsets=(("t", connection - 1, 60),)
+        )  # fmt: skip
+        other = next(name for name in MEMBERS if name != client)
+        self.beats(other, 6, every_ms)
+        self.see("timer", group="g", rule="Session/Stable")
+        self.beats(other, 2, every_ms)
+        self.answer(last)
+        self.beats(other, 4, every_ms)
+
     def set_back(self, ms: float) -> None:
         self._now_ms = max(0, self._now_ms - ms)
 
@@ -52,6 +66,7 @@ ACTS: st.SearchStrategy[Callable[[Still], object]] = st.one_of(
     st.builds(lambda c, n, ms: lambda story: story.beats(c, n, ms), _CLIENTS, TIMES, EVERY_MS),
     st.builds(lambda c, n, ms, s, f: lambda story: story.commits(c, n, ms, step=s, first=f), _CLIENTS, TIMES, EVERY_MS, st.integers(-1, 2), st.integers(0, 9)),
     st.builds(lambda c, p: lambda story: story.commits(c, 2, 10, partition=p), _CLIENTS, st.integers(0, 2)),
+    st.builds(lambda c, ms: lambda story: story.commits_late(c, ms), _CLIENTS, EVERY_MS),
     st.builds(lambda c, g: lambda story: story.beats(c, 1, 10, generation=g), _CLIENTS, st.integers(0, 4)),
     st.builds(lambda c, g: lambda story: story.commits(c, 1, 10, generation=g), _CLIENTS, st.integers(0, 4)),
     st.builds(lambda c, n: lambda story: story.beats(c, 1, 10, node=n), _CLIENTS, st.integers(0, 1)),

@@ -21,7 +21,7 @@ from groupproof.harness.judging.checkers.classic.deadlines import NobodyEvictedE
 from groupproof.harness.judging.checkers.classic.frames import GenerationsGiven, InstanceIdsStay, MemberIdsGiven, NothingAfterLeaving
 from groupproof.harness.judging.checkers.classic.invariants import AnsweredOnce, NoStaleCommit
 from groupproof.harness.judging.checkers.live_group import GroupChecker, GroupResult
-from groupproof.harness.judging.checkers.shared.commits import CommitOutcomesReported, CommitsAreOwn, CommitsWereDelivered
+from groupproof.harness.judging.checkers.shared.commits import CommitOutcomesReported, CommitsAreOwn, CommitsWereDelivered, _Positions
 from groupproof.harness.judging.checkers.shared.request_storms import RequestsDoNotStorm
 from groupproof.harness.judging.checkers.steady import NO_ROWS, Stretch
 from groupproof.harness.judging.checkers.tracking.group_state import InferredGroup, Invariant
@@ -270,6 +270,13 @@ WRONG: dict[str, tuple[type, str, object, Callable[[Still], None]]] = {
     "a storm": (RequestsDoNotStorm, "wants", lambda *_: NO_ROWS, lambda story: story.beats("m0", 40, 10)),
     "a partition of another": (CommitsAreOwn, "wants", lambda *_: NO_ROWS, lambda story: story.commits("m0", 9, 400, partition=1)),
     "what was not delivered": (CommitsWereDelivered, "wants", lambda *_: NO_ROWS, lambda story: _beyond(story)),
+    "what was committed before any record": (CommitsWereDelivered, "conclude", lambda *_: None, lambda story: _early(story)),
+    "what was committed before an answer that came late": (
+        _Positions,
+        "keep_among",
+        lambda mine, commits: mine.early.extend(commits),
+        lambda story: _late(story),
+    ),
     "a report of what was not kept": (CommitOutcomesReported, "absorb", lambda *_: None, _reports),
     "after a leave": (NothingAfterLeaving, "wants", lambda *_: NO_ROWS, lambda story: _leaves(story)),
     "an old generation": (NoStaleCommit, "can_absorb", lambda *_: True, lambda story: story.commits("m0", 9, 400, generation=1)),
@@ -289,6 +296,17 @@ def _static(story: Still) -> None:
 def _beyond(story: Still) -> None:
     story.consume(("t", 0, 0, 3), client="m0")
     story.commits("m0", 9, 400, first=50)
+
+
+def _early(story: Still) -> None:
+    story.commits("m0", 3, 400, first=50)
+    story.beats("m0", 4, 3_000)
+    story.consume(("t", 0, 0, 3), client="m0")
+
+
+def _late(story: Still) -> None:
+    story.commits_late("m0", 1_500)
+    story.consume(("t", 0, 0, 3), client="m0")
 
 
 def _leaves(story: Still) -> None:

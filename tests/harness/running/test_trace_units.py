@@ -19,6 +19,18 @@ def test_a_small_trace_is_one_unit_that_is_read_row_by_row(tmp_path: Path) -> No
     assert units_of(tmp_path / "a.parquet") == [TraceUnit(file=tmp_path / "a.parquet")]
 
 
+def test_a_hundredth_of_the_bytes_is_enough_for_blocks_where_they_are_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    columns, lines = tmp_path / "a.parquet", tmp_path / "a.ndjson"
+    write_parquet(columns, keeping().trace)
+    lines.write_text("".join(f"{line}\n" for line in write_trace(keeping().trace)))
+    monkeypatch.setattr(trace_units, "BLOCKS_FROM_BYTES", 100 * columns.stat().st_size)
+
+    assert [unit.in_blocks for file in (columns, lines) for unit in units_of(file)] == [True, False]
+
+    monkeypatch.setattr(trace_units, "BLOCKS_FROM_BYTES", 100 * columns.stat().st_size + 100)
+    assert [unit.in_blocks for unit in units_of(columns)] == [False]
+
+
 def test_a_large_trace_in_lines_is_one_unit_that_is_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trace_units, "BLOCKS_FROM_BYTES", 0)
     file = tmp_path / "a.ndjson"

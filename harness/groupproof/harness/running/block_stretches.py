@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import pairwise
 from operator import itemgetter
 from typing import Final
 
@@ -13,11 +12,11 @@ import numpy as np
 
 from groupproof.harness.judging.checkers.fleet import Key
 from groupproof.harness.judging.checkers.live_group import GroupChecker
-from groupproof.harness.judging.checkers.steady import Steady, SteadyRequests, Stretch
+from groupproof.harness.judging.checkers.steady import Stretch
+from groupproof.harness.running.member_stretches import MemberStretches, runs_of
 from groupproof.harness.running.steady_exchanges import Exchanges, Flags, Places, SteadyExchanges
-from groupproof.protocol.trace import Observation, Offsets
+from groupproof.protocol.trace import Observation
 from groupproof.protocol.trace_blocks import TraceBlock
-from groupproof.protocol.vocabulary import Api
 
 __all__ = ["REQUESTER_ROWS_MIN", "STRETCH_ROWS_MIN", "BlockStretches", "GroupRows", "StretchRows"]
 
@@ -26,9 +25,6 @@ REQUESTER_ROWS_MIN: Final = 4
 """The minimum rows of a stretch, and rows per requester in it. A shorter stretch is fed row by row: asking the checkers would cost as much."""
 _PLACE_BITS: Final = 40
 """The bits of a place in a block. The number of the group stands above them."""
-
-COMMITS: Final = frozenset({Api.OFFSET_COMMIT.title})
-"""The requests whose offsets a checker may need."""
 
 Fed = tuple[int, Observation]
 _PLACE: Final = itemgetter(0)
@@ -63,13 +59,7 @@ class BlockStretches:
         self._keys = list(keys)
         numbers = {key: number for number, key in enumerate(keys)}
         self._group_of_requester = np.array([numbers[key] for key, _ in steady.requesters], np.int64)
-        self._offsets = self._offsets_of(exchanges)
-
-    def _offsets_of(self, exchanges: Exchanges) -> dict[int, Offsets]:
-        """Return the offsets of requests that name any, by place."""
-        has_offsets = [number for number, api in enumerate(self._steady.apis) if api in COMMITS]
-        places = exchanges.request[np.isin(exchanges.api, has_offsets)]
-        return dict(zip(places.tolist(), self._block.offsets(places), strict=True))
+        self._member_stretches = MemberStretches(block, steady, exchanges)
 
     # Dealing
 
@@ -94,7 +84,7 @@ class BlockStretches:
             self._feed_also(groups, some)
         under_way = self._under_way(exchanges, beyond, first, last)
         inside, stretch = inside.where(is_long), stretch[is_long]
-        for begin, end in _runs(stretch):
+        for begin, end in runs_of(stretch):
             number = int(stretch[begin])
             rows = groups[self._keys[int(group_of_end[number])]]
             until = int(place_of_end[number + 1]) if number + 1 < len(ends) and group_of_end[number + 1] == group_of_end[number] else len(self._at_ms)
@@ -186,49 +176,13 @@ class BlockStretches:
         at_ms = self._at_ms[ticks]
         if (np.diff(at_ms) < 0).any():
             return False
-        members = list(self._members(exchanges, stretch.under_way, float(at_ms[-1])))
         return checker.pass_over(
             Stretch(
-                members=members,
-                rows=len(exchanges.rows()),
-                places=ticks.tolist(),
-                at_ms=at_ms.tolist(),
+                members=self._member_stretches.members(exchanges, stretch.under_way, end_ms=float(at_ms[-1])),
+                rows=exchanges.row_count,
+                places=ticks.data,
+                at_ms=at_ms.data,
                 fed=within,
                 read=lambda places: self._block.observations(np.array(places, np.int64)),
             )
         )
-
-    def _members(self, exchanges: Exchanges, under_way: dict[int, set[int]], end_ms: float) -> Iterator[Steady]:
-        asked = {int(exchanges.requester[begin]): exchanges.where(slice(begin, end)) for begin, end in _runs(exchanges.requester)}
-        for requester in dict.fromkeys((*asked, *under_way)):
-            shape = self._steady.requesters[requester][1]
-            requests = self._requests(asked[requester]) if requester in asked else {}
-            apis = frozenset(self._steady.apis[api] for api in under_way.get(requester, ()))
-            assert shape.connection is not None
-            assert shape.generation is not None
-            yield Steady(
-                client=shape.client or "", wire_client=shape.client or "", member=shape.member or "", connection=shape.connection,
-                generation=shape.generation, instance=shape.instance, node=shape.node, apis=apis | requests.keys(), end_ms=end_ms,
-                last_ms=float(self._at_ms[asked[requester].response[-1]]) if requester in asked else end_ms, asked=requests,
-            )  # fmt: skip
-
-    def _requests(self, exchanges: Exchanges) -> dict[str, SteadyRequests]:
-        """Return the exchanges of one requester by API."""
-        found: dict[str, SteadyRequests] = {}
-        for number in np.unique(exchanges.api).tolist():
-            some = exchanges.where(exchanges.api == number)
-            places, api = some.request.tolist(), self._steady.apis[number]
-            found[api] = SteadyRequests(
-                places=places, answer_places=some.response.tolist(), seqs=self._block.seq[some.request].tolist(),
-                answer_seqs=self._block.seq[some.response].tolist(), at_ms=self._at_ms[some.request].tolist(),
-                correlations=self._block.correlation[some.request].tolist(),
-                offsets=[self._offsets[place] for place in places] if api in COMMITS else (),
-            )  # fmt: skip
-        return found
-
-
-def _runs(values: Places) -> Iterator[tuple[int, int]]:
-    """Yield the begin and end of each run of equal values."""
-    edges = np.flatnonzero(np.diff(values)) + 1
-    ends = [0, *edges.tolist(), len(values)] if len(values) else []
-    yield from pairwise(ends)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from groupproof.harness.judging.checkers.fleet import InOrder
 from groupproof.harness.judging.checkers.live_group import GroupResult
 from groupproof.harness.running.gc_pauses import rare_pauses
-from groupproof.harness.running.trace_files import blocks, parts, stream, trace_bytes
+from groupproof.harness.running.trace_files import blocks, is_parquet, parts, stream, trace_bytes
 from groupproof.harness.running.trace_reader import TraceReader
 from groupproof.protocol.trace import Trace
 from groupproof.protocol.trace_blocks import NoBlocks
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["TraceUnit", "UnitReading", "read_rows", "read_unit", "units_of"]
 
 BLOCKS_FROM_BYTES: Final = 4_000_000
-"""A smaller file is read row by row: importing the block reader takes longer."""
+"""A smaller file of lines is read row by row: importing the block reader takes longer."""
+_COLUMNS_SHARE: Final = 100
+"""Of Parquet so many times fewer bytes are enough: it is shorter, and reading it row by row needs numpy and pyarrow too."""
 UNIT_ROWS: Final = 1 << 20
 """Parts are joined to units of at least so many rows."""
 _COLLECT_EVERY: Final = (200_000, 20, 20)
@@ -57,12 +59,17 @@ class UnitReading:
 
 def units_of(file: Path, rows: int | None = None) -> list[TraceUnit]:
     """Return the units of a file or a folder of Parquet files, each of at least `rows` rows; raise `WrongUsage` if it is no trace."""
-    if trace_bytes(file) < BLOCKS_FROM_BYTES or find_spec("numpy") is None or find_spec("pyarrow") is None:
+    if not _is_large(file) or find_spec("numpy") is None or find_spec("pyarrow") is None:
         return [TraceUnit(file=file)]
     found = parts(file)
     if found is None:
         return [TraceUnit(file=file, in_blocks=True)]
     return [TraceUnit(file=file, parts=some, in_blocks=True) for some in _together(found, UNIT_ROWS if rows is None else rows)]
+
+
+def _is_large(file: Path) -> bool:
+    size = trace_bytes(file)
+    return size >= BLOCKS_FROM_BYTES or (size >= BLOCKS_FROM_BYTES // _COLUMNS_SHARE and is_parquet(file))
 
 
 def read_unit(unit: TraceUnit, cases: Collection[str]) -> UnitReading | None:

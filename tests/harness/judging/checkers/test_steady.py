@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+from math import inf
+
 from groupproof.harness.judging.checkers.steady import Steady, SteadyRequests
 
 
-def requests(*correlations: int, offsets: tuple[tuple[tuple[str, int, int], ...], ...] = ()) -> SteadyRequests:
+def requests(*correlations: int) -> SteadyRequests:
     places = [3 * number for number in correlations]
     return SteadyRequests(
         places=places, answer_places=[place + 2 for place in places], seqs=places, answer_seqs=places, at_ms=[float(place) for place in places],
-        correlations=list(correlations), offsets=offsets,
+        correlations=list(correlations), burst_ms=inf,
     )  # fmt: skip
 
 
@@ -17,7 +19,7 @@ MEMBER = Steady(
 
 
 def test_what_a_member_asked_is_known_by_its_correlations() -> None:
-    assert (MEMBER.lowest, MEMBER.highest, MEMBER.correlations()) == (1, 4, [1, 2, 3, 4])
+    assert (MEMBER.lowest, MEMBER.highest, MEMBER.newest_correlations(3)) == (1, 4, [2, 3, 4])
     assert MEMBER.last_place == 14
 
 
@@ -30,10 +32,3 @@ def test_a_connection_without_requests_has_no_correlation_between_lowest_and_hig
 def test_rows_are_those_of_the_frames_that_somebody_listens_to() -> None:
     assert sorted(MEMBER.rows(frozenset({("request", "OffsetCommit"), ("response", "Heartbeat")}))) == [5, 6, 9, 14]
     assert set(MEMBER.frames()) == {(kind, api) for kind in ("request", "response") for api in ("Heartbeat", "OffsetCommit")}
-
-
-def test_offsets_are_known_by_their_partition_with_the_requests_that_name_them() -> None:
-    commits = requests(1, 2, offsets=((("t", 0, 5), ("t", 1, 0)), (("t", 0, 4),)))
-
-    assert commits.by_partition() == {("t", 0): ([5, 4], [3, 6]), ("t", 1): ([0], [3])}
-    assert commits.highest_offsets() == {("t", 0): 5, ("t", 1): 0}

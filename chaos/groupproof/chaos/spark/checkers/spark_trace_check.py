@@ -41,7 +41,7 @@ from groupproof.harness.running.trace_reader import TELLS_WHOLE, CaseIds, is_who
 from groupproof.harness.running.trace_units import TraceUnit, read_unit, units_of
 from groupproof.protocol.trace import Trace
 from groupproof.protocol.trace_column_blocks import blocks_of_batches
-from groupproof.protocol.trace_columns import from_batch
+from groupproof.protocol.trace_columns import from_batch, numbers_in
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -224,7 +224,7 @@ def _by_group(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[tuple[str, ..
     """Yield each group's part of each batch, with its key."""
     for batch in batches:
         keys = [batch.column(name).dictionary_encode() for name in _KEY]
-        codes = np.stack([key.indices.to_numpy() for key in keys])
+        codes = np.stack([numbers_in(key.indices) for key in keys])
         edges = [0, *(np.flatnonzero((np.diff(codes) != 0).any(axis=0)) + 1).tolist(), batch.num_rows]
         for begin, end in pairwise(edges) if batch.num_rows else ():
             yield tuple(key.dictionary[int(code[begin])].as_py() for key, code in zip(keys, codes, strict=True)), batch.slice(begin, end - begin)

@@ -43,6 +43,9 @@ class Checker(ABC):
     def absorb(self, steady: Steady) -> None:  # noqa: B027  # most keep nothing
         """Record what it keeps of a member's exchanges when it needs none of their rows."""
 
+    def conclude(self, steady: Steady, needed: Collection[int]) -> None:  # noqa: B027  # most have nothing left to do
+        """Record what it keeps of the rows that it did not need, at the end of the stretch, when nothing is due any more."""
+
 
 def findings_of(checker: Checker, trace: Iterable[Observation]) -> Iterator[Finding]:
     """Yield what `checker` finds in a whole trace."""
@@ -116,6 +119,8 @@ class UnderWay(Generic[T]):
 
     def is_apart(self, steady: Steady) -> bool:
         """Return whether no open request is one of these exchanges, by connection and correlation."""
+        if not self._asked:
+            return True
         return not any(connection == steady.connection and steady.lowest <= (number or 0) <= steady.highest for connection, number in self._asked)
 
 
@@ -170,8 +175,10 @@ class Newest(Generic[K, V]):
 
     def set_new(self, keys: Sequence[K], values: Sequence[V]) -> None:
         """Set several keys in order. None of them may be set yet."""
+        self.has_forgotten = self.has_forgotten or len(self.entries) + len(keys) > self.most
+        if len(keys) >= self.most:
+            self.entries.clear()
         self.entries.update(zip(keys[-self.most :], values[-self.most :], strict=True))
-        self.has_forgotten = self.has_forgotten or len(self.entries) > self.most or len(keys) > self.most
         for key in list(islice(self.entries, max(0, len(self.entries) - self.most))):
             del self.entries[key]
 

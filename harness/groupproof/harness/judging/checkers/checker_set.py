@@ -6,7 +6,7 @@ The findings are those of the single checkers, each with its own tracker (`tests
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import Final
@@ -70,6 +70,11 @@ class CheckerSet:
         for place, checker, _ in self._hearers(frozenset(steady.frames())):
             if place not in wanted:
                 checker.absorb(steady)
+
+    def conclude(self, steady: Steady, wanted: Mapping[int, Collection[int]]) -> None:
+        """Let all checkers record what they keep of a member's exchanges at the end of the stretch; `wanted` are the rows that they got."""
+        for place, checker, _ in self._hearers(frozenset(steady.frames())):
+            checker.conclude(steady, wanted.get(place, NO_ROWS))
 
     def _hearers(self, frames: frozenset[tuple[str, str]]) -> list[tuple[int, Checker, frozenset[tuple[str, str]]]]:
         """Return the checkers that listen to any of these frames, each with its index and its frames."""

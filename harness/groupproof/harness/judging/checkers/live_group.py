@@ -174,6 +174,8 @@ class GroupChecker:
             self._note(passing.until(place))
             self._note(take())
         self._note(passing.rest())
+        for steady, of_member in wanted:
+            run.members.conclude(steady, of_member or {})
         self._observations += stretch.rows
         return True
 

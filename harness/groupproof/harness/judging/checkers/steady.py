@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final
 
-from groupproof.protocol.trace import Observation, Offsets
+from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import TopicPartition
 
-__all__ = ["ALL_ROWS", "NO_ROWS", "Steady", "SteadyRequests", "Stretch"]
+__all__ = ["ALL_ROWS", "BURST", "NO_ROWS", "CommittedOffsets", "Steady", "SteadyRequests", "Stretch"]
+
+BURST: Final = 20
+"""Between two requests whose time a checker compares, there are so many others, less one."""
 
 ALL_ROWS: Final = None
 NO_ROWS: Final[Collection[int]] = ()
@@ -22,8 +26,22 @@ NO_ROWS: Final[Collection[int]] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CommittedOffsets:
+    """What a member committed for one partition, in order, with the numbers of the requests. `is_rising`: each offset is above the one before."""
+
+    offsets: Sequence[int]
+    seqs: Sequence[int]
+    highest: int
+    is_rising: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SteadyRequests:
-    """The requests of one API in order, each with its answer: numbers, instants, and their positions in the block."""
+    """The requests of one API in order, each with its answer: numbers, instants, and their positions in the block.
+
+    `burst_ms` is the shortest time between a request and the one that is `BURST` requests later, infinity if there is none. `committed` is what they
+    commit.
+    """
 
     places: Sequence[int]
     answer_places: Sequence[int]
@@ -31,25 +49,8 @@ class SteadyRequests:
     answer_seqs: Sequence[int]
     at_ms: Sequence[float]
     correlations: Sequence[int]
-    offsets: Sequence[Offsets] = ()
-    _by_partition: dict[TopicPartition, tuple[list[int], list[int]]] = field(default_factory=dict)
-
-    def by_partition(self) -> Mapping[TopicPartition, tuple[list[int], list[int]]]:
-        """Return the offsets of each partition in order, and the numbers of the requests that name them."""
-        found = self._by_partition
-        if not found:
-            for number, offsets in zip(self.seqs, self.offsets, strict=True):
-                for topic, partition, offset in offsets:
-                    named = found.get((topic, partition))
-                    if named is None:
-                        named = found[topic, partition] = ([], [])
-                    named[0].append(offset)
-                    named[1].append(number)
-        return found
-
-    def highest_offsets(self) -> Mapping[TopicPartition, int]:
-        """Return the highest offset of each partition."""
-        return {partition: max(offsets) for partition, (offsets, _) in self.by_partition().items()}
+    burst_ms: float
+    committed: Mapping[TopicPartition, CommittedOffsets] = field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -89,9 +90,9 @@ class Steady:
     def highest(self) -> int:
         return max((requests.correlations[-1] for requests in self.asked.values()), default=-1)
 
-    def correlations(self) -> list[int]:
-        """Return the correlations of all exchanges in order."""
-        return sorted(correlation for requests in self.asked.values() for correlation in requests.correlations)
+    def newest_correlations(self, most: int) -> list[int]:
+        """Return the correlations of its last exchanges in order, at most so many."""
+        return sorted(chain.from_iterable(requests.correlations[-most:] for requests in self.asked.values()))[-most:]
 
     def frames(self) -> Iterator[tuple[str, str]]:
         """Yield the kinds and APIs of its frames."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
+from operator import sub
 
 import pytest
 from tests.epoch_traces import BOTH, EpochStory
@@ -106,7 +108,10 @@ def test_members_are_counted_apart() -> None:
 
 def _steady(*at_ms: float, epoch: int = 1) -> Steady:
     numbers = list(range(len(at_ms)))
-    beats = SteadyRequests(places=numbers, answer_places=numbers, seqs=numbers, answer_seqs=numbers, at_ms=list(at_ms), correlations=numbers)
+    beats = SteadyRequests(
+        places=numbers, answer_places=numbers, seqs=numbers, answer_seqs=numbers, at_ms=list(at_ms), correlations=numbers,
+        burst_ms=min(map(sub, at_ms[STORM_PER_SECOND:], at_ms), default=inf),
+    )  # fmt: skip
     return Steady(
         client="m0", wire_client="m0", member=ID, connection=1, generation=epoch, apis=frozenset({"ConsumerGroupHeartbeat"}),
         asked={"ConsumerGroupHeartbeat": beats},

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from math import inf
+
 from tests.traces import Story
 
 from groupproof.harness.judging.checkers.steady import Steady, SteadyRequests
@@ -43,7 +45,9 @@ def test_joins_leaves_and_ids_are_distinguished() -> None:
 
 
 def _steady(**columns: object) -> Steady:
-    beats = SteadyRequests(places=[7, 9], answer_places=[8, 10], seqs=[7, 9], answer_seqs=[8, 10], at_ms=[7.0, 9.0], correlations=[5, 6])
+    beats = SteadyRequests(
+        places=[7, 9], answer_places=[8, 10], seqs=[7, 9], answer_seqs=[8, 10], at_ms=[7.0, 9.0], correlations=[5, 6], burst_ms=inf
+    )  # fmt: skip
     fixed: dict[str, object] = {"client": "m0", "wire_client": "m0", "member": "m", "connection": 1, "generation": 1}
     return Steady(**{**fixed, "apis": frozenset({BEAT.title}), "asked": {BEAT.title: beats}, **columns})  # type: ignore[arg-type]  # by name
 

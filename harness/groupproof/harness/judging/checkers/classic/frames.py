@@ -198,7 +198,7 @@ class GenerationsGiven(ListeningChecker):
     def absorb(self, steady: Steady) -> None:
         self._late.absorb(steady)
         if (adopted := self._adopted.get((steady.client, steady.member))) is not None and steady.asked:
-            adopted.by(max(max(requests.at_ms) for requests in steady.asked.values()) - IN_FLIGHT_MS)  # a clock may go back behind them
+            adopted.by(max(requests.at_ms[-1] for requests in steady.asked.values()) - IN_FLIGHT_MS)
 
     def end(self) -> Iterator[Finding]:
         for request in self._waiting.rest():

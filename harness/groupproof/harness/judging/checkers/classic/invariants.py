@@ -189,7 +189,7 @@ class AnsweredOnce(Invariant):
         return True  # each answer has its request
 
     def absorb(self, steady: Steady, group: InferredGroup) -> None:
-        self._answered.setdefault(steady.connection, deque(maxlen=_ANSWERS_KEPT)).extend(steady.correlations()[-_ANSWERS_KEPT:])
+        self._answered.setdefault(steady.connection, deque(maxlen=_ANSWERS_KEPT)).extend(steady.newest_correlations(_ANSWERS_KEPT))
 
 
 INVARIANTS: Final[tuple[Callable[[], Invariant], ...]] = (

@@ -59,8 +59,8 @@ class RecordsEndWithTheCallback(RecordsComeToOwners):
 
     def absorb(self, steady: Steady) -> None:
         if (commits := steady.asked.get(_COMMIT)) is not None:
-            for partition, offset in commits.highest_offsets().items():
-                self._commit(steady.client, partition, offset)
+            for partition, committed in commits.committed.items():
+                self._commit(steady.client, partition, committed.highest)
 
     def _commit(self, client: str, partition: TopicPartition, offset: int) -> None:
         """Record a commit up to the end of the callback. A later one may be of records that were delivered later."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import error_of
 from groupproof.harness.judging.checkers.listening_checker import ListeningChecker
-from groupproof.harness.judging.checkers.shared.request_storms import STORM_PER_SECOND
+from groupproof.harness.judging.checkers.shared.request_storms import STORM_PER_SECOND, are_calm
 from groupproof.harness.judging.checkers.steady import ALL_ROWS, NO_ROWS, Steady
 from groupproof.harness.judging.checkers.tracking.epoch_reader import EPOCH_NEWS
 from groupproof.harness.model.verdicts import Finding
@@ -105,7 +105,7 @@ class HeartbeatsDoNotStorm(ListeningChecker):
             return NO_ROWS
         if beats is None or beats.is_called or beats.epoch != steady.generation:
             return ALL_ROWS
-        return NO_ROWS if beats.is_storm or _is_calm([*beats.idle_ms, *asked.at_ms]) else ALL_ROWS
+        return NO_ROWS if beats.is_storm or are_calm(beats.idle_ms, asked) else ALL_ROWS
 
     def absorb(self, steady: Steady) -> None:
         if (asked := steady.asked.get(_BEAT)) is not None:
@@ -115,12 +115,6 @@ class HeartbeatsDoNotStorm(ListeningChecker):
 
     def end(self) -> Iterator[Finding]:
         return iter(())
-
-
-def _is_calm(times_ms: Sequence[float]) -> bool:
-    """Return whether no second has more than the limit, and no clock was set back."""
-    is_apart = all(later - earlier >= 1_000 for earlier, later in zip(times_ms, times_ms[STORM_PER_SECOND:], strict=False))
-    return is_apart and list(times_ms) == sorted(times_ms)
 
 
 def _kind(epoch: int | None) -> int:

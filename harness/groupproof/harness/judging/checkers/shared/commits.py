@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
-from itertools import islice
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from groupproof.harness.judging.checkers.checker import Newest, UnderWay, Waiting
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS, committed_offsets, error_of, fields_of
 from groupproof.harness.judging.checkers.listening_checker import WaitingChecker
-from groupproof.harness.judging.checkers.steady import ALL_ROWS, NO_ROWS, Steady
+from groupproof.harness.judging.checkers.steady import ALL_ROWS, NO_ROWS, CommittedOffsets, Steady
 from groupproof.harness.judging.checkers.tracking.group_tracker import LATE_LINES_MS_MAX, TrackingChecker
 from groupproof.harness.judging.checkers.tracking.ownership_tracker import REPORTERS, REPORTING_MS
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
@@ -125,12 +124,12 @@ class CommitOutcomesReported(WaitingChecker[tuple[Observation, _Candidates]]):
     def absorb(self, steady: Steady) -> None:
         if (commits := steady.asked.get(_COMMIT)) is None:
             return
-        for partition, (offsets, seqs) in commits.by_partition().items():
+        for partition, committed in commits.committed.items():
             kept = self._accepted_of(steady.client, partition)
-            if offsets[0] > max(kept.entries, default=-1) and offsets == sorted(set(offsets)):
-                kept.set_new(offsets, seqs)
+            if committed.is_rising and committed.offsets[0] > max(kept.entries, default=-1):
+                kept.set_new(committed.offsets, committed.seqs)
             else:
-                for offset, seq in zip(offsets, seqs, strict=True):
+                for offset, seq in zip(committed.offsets, committed.seqs, strict=True):
                     self._accept(steady.client, ((*partition, offset),), seq)
 
     def _judge(self, item: tuple[Observation, _Candidates]) -> Iterator[Finding]:
@@ -228,7 +227,7 @@ class CommitsAreOwn(TrackingChecker):
         assigned = self._group.assigned.get(steady.client)
         assignments = None if assigned is None else assigned.by_generation.get(steady.generation)
         mine = self._assigned.get(steady.client, set()).union(*(assignment.partitions for assignment in assignments or ()))
-        is_own = assignments is not None and steady.asked[_COMMIT].highest_offsets().keys() <= mine
+        is_own = assignments is not None and steady.asked[_COMMIT].committed.keys() <= mine
         return NO_ROWS if is_own and self._commits.is_apart(steady) else ALL_ROWS
 
     def _assigned_to(self, client: str, request: Observation) -> frozenset[TopicPartition] | None:
@@ -264,10 +263,18 @@ class _Positions:
     delivered: dict[TopicPartition, int] = field(default_factory=dict)
     fetched: dict[TopicPartition, int] = field(default_factory=dict)
     committed: dict[TopicPartition, int] = field(default_factory=dict)
-    early: list[tuple[Observation, list[tuple[str, int, int]]]] = field(default_factory=list)
+    early: list[tuple[int, frozenset[tuple[str, int, int]]]] = field(default_factory=list)
+    """Commits beyond what was reached, before any event about records: the number of the request, and the offsets. The first ones only."""
 
     def reached(self, partition: TopicPartition) -> int:
         return max(store.get(partition, 0) for store in (self.delivered, self.fetched, self.committed))
+
+    def keep_among(self, commits: Sequence[tuple[int, frozenset[tuple[str, int, int]]]]) -> None:
+        """Keep more such commits, some of which may have come before the newest that are kept."""
+        first = commits[0][0]
+        before = [entry for entry in self.early if entry[0] < first]
+        later = [entry for entry in self.early if entry[0] > first]
+        self.early = [*before, *sorted([*commits, *later])][:_UNREPORTED_MAX]
 
 
 class CommitsWereDelivered(TrackingChecker):
@@ -311,46 +318,68 @@ class CommitsWereDelivered(TrackingChecker):
             self._waiting.add(obs.at_ms, (obs, {partition: mine.fetched.get(partition, 0) for partition in _named(obs)}))
 
     def wants(self, steady: Steady) -> Collection[int] | None:
-        """Need no commit of what was reached. Before any event about records, need only the few commits that are kept, and those that may still
-        wait when such an event comes.
-        """
+        """Need no commit of what was reached. Before any event about records, need only those that may still wait when such an event comes."""
         mine, commits = self._reached.get(steady.client), steady.asked[_COMMIT]
         if mine is None:
             return ALL_ROWS
-        reached = {partition: mine.reached(partition) for partition in commits.highest_offsets()}
-        if all(offset <= reached[partition] for partition, offset in commits.highest_offsets().items()):
+        if all(committed.highest <= mine.reached(partition) for partition, committed in commits.committed.items()):
             return NO_ROWS
-        if mine.has_records:
+        wait_ms = LATE_LINES_MS_MAX if self._group.may_be_late(steady.client) else REPORTING_MS
+        was_late = wait_ms == REPORTING_MS and any(request.client == steady.client for request, _ in self._late)
+        if mine.has_records or was_late:
             return ALL_ROWS
-        beyond = (
-            place for place, offsets in zip(commits.places, commits.offsets, strict=True) if any(offset > reached[t, p] for t, p, offset in offsets)
-        )
-        return {*islice(beyond, _UNREPORTED_MAX - len(mine.early)), *commits.places[bisect_left(commits.at_ms, steady.end_ms - LATE_LINES_MS_MAX) :]}
+        return tuple(commits.places[bisect_left(commits.at_ms, steady.end_ms, key=lambda at_ms: at_ms + wait_ms) :])
+
+    def conclude(self, steady: Steady, needed: Collection[int]) -> None:
+        """Keep the first commits beyond what was reached, of those that were due before the stretch ended."""
+        commits, mine = steady.asked[_COMMIT], self._reached.get(steady.client)
+        judged = len(commits.places) - len(needed)
+        if mine is None or not judged or (len(mine.early) == _UNREPORTED_MAX and mine.early[-1][0] < commits.seqs[0]):
+            return
+        beyond: dict[int, set[tuple[str, int, int]]] = {}
+        for partition, committed in commits.committed.items():
+            for seq, offset in _first_beyond(committed, mine.reached(partition)):
+                beyond.setdefault(seq, set()).add((*partition, offset))
+        early = [(seq, frozenset(beyond[seq])) for seq in sorted(beyond) if seq <= commits.seqs[judged - 1]]
+        if early:
+            mine.keep_among(early)
 
     def _delivered(self, mine: _Positions, partitions: Any) -> Iterator[Finding]:
         _raise(mine.delivered, [(partition["topic"], partition["partition"], partition.get("maxOffset", -1) + 1) for partition in partitions])
         if not mine.has_records:
             mine.has_records = True
-            for request, beyond in mine.early:
-                yield _beyond(request, beyond)
+            for seq, beyond in mine.early:
+                yield _beyond(seq, beyond)
             mine.early.clear()
 
     def _judge(self, request: Observation, fetched: dict[TopicPartition, int]) -> Iterator[Finding]:
         mine = self._reached[request.client or ""]
-        beyond = [
+        beyond = frozenset(
             (topic, partition, offset)
-            for topic, partition, offset in set(request.offsets)
+            for topic, partition, offset in request.offsets
             if offset > max(store.get((topic, partition), 0) for store in (mine.delivered, fetched, mine.committed))
-        ]
+        )
         if beyond and mine.has_records:
-            yield _beyond(request, beyond)
+            yield _beyond(request.seq, beyond)
         elif beyond and len(mine.early) < _UNREPORTED_MAX:
-            mine.early.append((request, beyond))
+            mine.early.append((request.seq, beyond))
 
     def end(self) -> Iterator[Finding]:
         for waiting in (self._late, self._waiting):
             for request, fetched in waiting.rest():
                 yield from self._judge(request, fetched)
+
+
+def _first_beyond(committed: CommittedOffsets, reached: int) -> Iterator[tuple[int, int]]:
+    """Yield the offsets beyond what was reached, with the numbers of their requests, of as many requests as are kept."""
+    begin = bisect_right(committed.offsets, reached) if committed.is_rising else 0
+    requests, last = 0, -1
+    for seq, offset in zip(committed.seqs[begin:], committed.offsets[begin:], strict=True):
+        if offset > reached:
+            requests, last = requests + (seq != last), seq
+            if requests > _UNREPORTED_MAX:
+                return
+            yield seq, offset
 
 
 def _named(commit: Observation) -> set[TopicPartition]:
@@ -362,6 +391,7 @@ def _raise(reached: dict[TopicPartition, int], offsets: Any) -> None:
         reached[topic, partition] = max(offset, reached.get((topic, partition), 0))
 
 
-def _beyond(request: Observation, beyond: list[tuple[str, int, int]]) -> Finding:
+def _beyond(seq: int, beyond: Collection[tuple[str, int, int]]) -> Finding:
     claim = Claim(requirement="CLIENT-62", expected="A client commits by itself only offsets up to which it delivered the records.")
-    return claim.failed("It committed beyond what it had delivered.", request, detail=str(sorted(beyond)), proof=Proof.LIVENESS)
+    found = claim.failed("It committed beyond what it had delivered.", detail=str(sorted(beyond)), proof=Proof.LIVENESS)
+    return replace(found, seq=seq)

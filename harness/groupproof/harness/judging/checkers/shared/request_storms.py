@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
+from operator import sub
 from typing import Final
 
 from groupproof.harness.judging.checkers.checker import UnderWay
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, error_of
 from groupproof.harness.judging.checkers.listening_checker import ListeningChecker
-from groupproof.harness.judging.checkers.steady import ALL_ROWS, NO_ROWS, Steady
+from groupproof.harness.judging.checkers.steady import ALL_ROWS, BURST, NO_ROWS, Steady, SteadyRequests
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, TopicPartition
 
-__all__ = ["STORM_PER_SECOND", "RequestsDoNotStorm"]
+__all__ = ["STORM_PER_SECOND", "RequestsDoNotStorm", "are_calm"]
 
-STORM_PER_SECOND: Final = 20
+STORM_PER_SECOND: Final = BURST
 """More requests of one kind per second than any backoff allows."""
 
 _COMMIT, _FETCH = Api.OFFSET_COMMIT.title, Api.OFFSET_FETCH.title
@@ -69,15 +70,9 @@ class RequestsDoNotStorm(ListeningChecker):
         ).tolerated(f"{obs.api} came in a storm.", obs)
 
     def wants(self, steady: Steady) -> Collection[int] | None:
-        asked = ((api, requests.at_ms) for api, requests in steady.asked.items() if api in _REPEATED)
-        return NO_ROWS if all(self._is_calm((steady.client, api, _ALL), at_ms) for api, at_ms in asked) else ALL_ROWS
-
-    def _is_calm(self, key: _Kind, at_ms: Sequence[float]) -> bool:
-        times_ms = [*self._times_ms.get(key, ()), *at_ms]
-        if key in self._storms:
-            return True
-        is_apart = all(later - earlier >= 1_000 for earlier, later in zip(times_ms, times_ms[STORM_PER_SECOND:], strict=False))
-        return is_apart and times_ms == sorted(times_ms)
+        asked = [((steady.client, api, _ALL), requests) for api, requests in steady.asked.items() if api in _REPEATED]
+        is_calm = all(key in self._storms or are_calm(self._times_ms.get(key, ()), requests) for key, requests in asked)
+        return NO_ROWS if is_calm else ALL_ROWS
 
     def absorb(self, steady: Steady) -> None:
         for api, requests in steady.asked.items():
@@ -88,6 +83,13 @@ class RequestsDoNotStorm(ListeningChecker):
 
     def end(self) -> Iterator[Finding]:
         return iter(())
+
+
+def are_calm(before_ms: Iterable[float], requests: SteadyRequests) -> bool:
+    """Return whether no second has more than the limit, and no clock was set back. `before_ms` are the times of the last requests before these."""
+    times_ms = [*before_ms, *requests.at_ms[:STORM_PER_SECOND]]
+    is_apart = min(map(sub, times_ms[STORM_PER_SECOND:], times_ms), default=requests.burst_ms) >= 1_000 and requests.burst_ms >= 1_000
+    return is_apart and times_ms == sorted(times_ms)
 
 
 def _counts(obs: Observation) -> bool:
