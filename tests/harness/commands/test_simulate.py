@@ -146,3 +146,15 @@ def test_observations_of_one_run_are_refused_with_the_option_that_keeps_them(gro
 
     assert called.code == 3
     assert "what is seen of one run goes to --output" in called.err
+
+
+@pytest.mark.parametrize(("seed", "dialect"), [(1, "consumer"), (130, "consumer"), (147, "consumer"), (156, "consumer"), (1, "classic")])
+def test_nobody_is_blamed_for_what_befalls_a_simulated_group(groupproof: Call, tmp_path: Path, seed: int, dialect: str) -> None:
+    """In these seeds a group is denied, converted while a consumer leaves, or created again under its name."""
+    asked = ("--seeds", f"{seed}..{seed}", "--members", "8", "--duration", "2m", "--dialect", dialect, "--profile", "kafka-4.2")
+    assert groupproof("simulate", *asked, "--observations", str(tmp_path)).code == 0
+
+    checked = groupproof("trace", "check", str(tmp_path))
+
+    assert checked.code == 0, checked.out
+    assert f"OK observed/{dialect}/g" in checked.out

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Set
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from groupproof.clients.member.consumer.epoch_member import EpochMember
 from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.member.member import Member
 from groupproof.clients.member.policy import Policy
 from groupproof.clients.outputs import Callback, CloseResult, Drop, Fail, Output, Send, is_more_than_sent
-from groupproof.coordinator.broker.topics import topic_id_of
 from groupproof.harness.simulation.client_process import AnyClientMember, Process
 from groupproof.harness.simulation.dialect_simulation import SimulationGround
 from groupproof.harness.simulation.invariants.epoch_member_invariants import EpochMemberInvariants
 from groupproof.harness.simulation.invariants.epoch_owners import EpochOwners
-from groupproof.harness.simulation.settings import OTHER_TOPIC, TOPIC
+from groupproof.harness.simulation.settings import TOPIC_NAMES
 from groupproof.harness.simulation.simulated_network import Topics
 from groupproof.harness.simulation.watched_beats import WatchedBeats
 from groupproof.protocol.vocabulary import TopicPartition
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
     from groupproof.harness.simulation.simulated_network import Connection
 
 __all__ = ["EpochProcess"]
-
-
-_NAMES: Final = {topic_id_of(name): name for name in (TOPIC, OTHER_TOPIC)}
 
 
 _Sent = tuple[Any, int]
@@ -51,7 +47,7 @@ class EpochProcess(Process):
     def _begin(self) -> None:
         super()._begin()
         if self.invariants is not None and isinstance(self.member, EpochMember):
-            self._resting = WatchedBeats(self, self.member.resting, self.invariants, self._sent, _NAMES)
+            self._resting = WatchedBeats(self, self.member.resting, self.invariants, self._sent, TOPIC_NAMES)
 
     def _new_member(self, draw: Callable[[], float]) -> AnyClientMember:
         settings = self.settings
@@ -125,7 +121,7 @@ class EpochProcess(Process):
                 invariants.is_out_of_time = self._is_out_of_time()
             if message.member_epoch < 0:
                 self._sent.clear()  # later answers belong to the old membership
-            invariants.sends(message, now_ms, _NAMES)
+            invariants.sends(message, now_ms, TOPIC_NAMES)
         elif type(message) is OffsetCommitRequest:
             invariants.commits(message)
         elif type(message) is OffsetFetchRequest:
@@ -148,7 +144,7 @@ class EpochProcess(Process):
     def _lapse(self, invariants: EpochMemberInvariants, until_ms: int) -> None:
         """Settle requests that were sent at `until_ms` or before as unanswered."""
         for request_id in [request_id for request_id, (_, sent_ms) in self._sent.items() if sent_ms <= until_ms]:
-            invariants.settled(self._sent.pop(request_id)[0], None, self._heap.now_ms, _NAMES)
+            invariants.settled(self._sent.pop(request_id)[0], None, self._heap.now_ms, TOPIC_NAMES)
 
     def _respond(self, request_id: int, answer: Any) -> None:
         """Handle an answer. A heartbeat's answer without changes needs no further work: the next tick is already scheduled."""
@@ -156,7 +152,7 @@ class EpochProcess(Process):
         sent, invariants = self._sent.pop(request_id, None), self.invariants
         if sent is not None and invariants is not None:
             look = invariants.answered if is_beaten else invariants.settled
-            look(sent[0], answer, now_ms, _NAMES)
+            look(sent[0], answer, now_ms, TOPIC_NAMES)
         if not is_beaten:
             super()._respond(request_id, answer)
             return
@@ -186,7 +182,7 @@ class EpochProcess(Process):
     def _unanswered(self, request_id: int) -> None:
         sent = self._sent.pop(request_id, None)
         if sent is not None and self.invariants is not None:
-            self.invariants.settled(sent[0], None, self._heap.now_ms, _NAMES)
+            self.invariants.settled(sent[0], None, self._heap.now_ms, TOPIC_NAMES)
         super()._unanswered(request_id)
 
     # The application
@@ -222,7 +218,7 @@ class EpochProcess(Process):
         if not isinstance(self.member, EpochMember) or self.invariants is None:
             super()._learn(topics)
             return
-        wanted = self.invariants.named.union(self.topics, map(_NAMES.__getitem__, self.member.metadata_topic_ids))
+        wanted = self.invariants.named.union(self.topics, map(TOPIC_NAMES.__getitem__, self.member.metadata_topic_ids))
         self.invariants.knows(wanted, self._heap.now_ms)
         if (topics, wanted) != self._asked_for:
             self._asked_for, self._wanted = (topics, wanted), Topics(topics.partitions, tuple([named for named in topics.ids if named[0] in wanted]))

@@ -10,11 +10,12 @@ from typing import Any, Final, Literal
 from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.member.policy import REFERENCE, Policy
 from groupproof.clients.planted.member_variants import variant_named
+from groupproof.coordinator.broker.topics import topic_id_of
 from groupproof.harness.simulation.random_streams import Streams
 from groupproof.protocol.vocabulary import COOPERATIVE_STICKY
 
 __all__ = [
-    "BOUNCES", "GROUP", "OTHER_TOPIC", "SWARM", "TOPIC", "InvariantBroken", "Outcome", "Simulation", "Transitions", "Violation", "member_settings",
+    "BOUNCES", "GROUP", "OTHER_TOPIC", "SWARM", "TOPIC", "TOPIC_NAMES", "InvariantBroken", "Outcome", "Simulation", "Transitions", "Violation", "member_settings",
     "policy_of", "settled",
 ]  # fmt: skip
 
@@ -23,6 +24,8 @@ BOUNCES: Final = {1: (COOPERATIVE_STICKY, "range"), 2: (COOPERATIVE_STICKY,)}
 """The assignors after each rolling bounce of an upgrade from range. The first bounce has both (KIP-429)."""
 TOPIC: Final = "t"
 OTHER_TOPIC: Final = "u"
+TOPIC_NAMES: Final = {topic_id_of(name): name for name in (TOPIC, OTHER_TOPIC)}
+"""The names of the topics by their ids."""
 SWARM: Final = "swarm"
 STATIC_SINCE: Final = (2, 3)
 _METADATA_MS: Final = 60_000

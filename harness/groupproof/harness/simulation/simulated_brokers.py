@@ -10,7 +10,7 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.coordinator.broker.advertised_versions import accepted
 from groupproof.coordinator.broker.topics import topic_id_of
@@ -182,8 +182,7 @@ class Brokers:
             self.network.answer(connection, request_id, self._answer(request))
             return
         if self.denial and isinstance(request, ConsumerGroupHeartbeatRequest):
-            self._record.requests[type(request)] += 1
-            self.network.answer(connection, request_id, cast(Any, ConsumerGroupHeartbeatResponse(error_code=self.denial)))
+            self._deny(connection, request_id, request, ConsumerGroupHeartbeatResponse(error_code=self.denial))
             return
         repeats = connection.path.repeats
         connection.owed.add(request_id)
@@ -193,6 +192,14 @@ class Brokers:
             repeats -= 1
         if token not in self._pending:
             connection.in_process = None
+
+    def _deny(self, connection: Connection, request_id: int, request: GroupRequest, answer: ConsumerGroupHeartbeatResponse) -> None:
+        self._record.requests[type(request)] += 1
+        if self._record.observer is not None:
+            connection.owed.add(request_id)
+            self._record.observer.answered(PendingRequest(connection.node, connection, request_id, request), answer)
+            connection.owed.discard(request_id)
+        self.network.answer(connection, request_id, answer)
 
     def _handle(self, connection: Connection, request_id: int, request: GroupRequest) -> int:
         machine = self._nodes[connection.node].machine

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from groupproof.clients.outputs import Callback
 from groupproof.coordinator.machine.coordinator import AppliedRow, Transition
 from groupproof.harness.simulation.fault_schedule import ScheduledFault
-from groupproof.harness.simulation.settings import GROUP
+from groupproof.harness.simulation.settings import GROUP, TOPIC_NAMES
 from groupproof.harness.simulation.simulated_network import AskTopics, Connection, Request
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.wire.message_codec import body_of
@@ -23,6 +23,10 @@ __all__ = ["MakeRecorder", "Observer"]
 
 MakeRecorder = Callable[[Callable[[], int]], Recorder]
 """Makes a recorder that reads the time, in nanoseconds, from the clock."""
+
+
+def _named(topic_id: str) -> str:
+    return TOPIC_NAMES.get(topic_id, topic_id)
 
 
 class Observer:
@@ -62,7 +66,7 @@ class Observer:
         if not connection.is_open or connection.is_reset or pending.request_id not in connection.owed:
             return
         frame, _ = self._frame(connection, pending.request_id, pending.request)
-        self._recorder.record("response", **frame | response_columns(pending.request.api, body_of(pending.request), body_of(answer)))
+        self._recorder.record("response", **frame | response_columns(pending.request.api, body_of(pending.request), body_of(answer), _named))
 
     def closed(self, connection: Connection, by: str) -> None:
         """Write the end of a connection, closed by the `client` or cut by a fault."""
@@ -102,7 +106,7 @@ class Observer:
         if newest is not None and newest[0] == request_id:
             return newest[1:]
         number = self._numbers.setdefault(connection, len(self._numbers) + 1)
-        who, body = request_columns(request.api, body_of(request))
+        who, body = request_columns(request.api, body_of(request), _named)
         frame = {
             "node": connection.node, "connection": number, "client": self._clients[connection], "api": request.api.title, "correlation": request_id,
             "version": self._versions.get(type(request)), **who,

@@ -115,3 +115,14 @@ def test_in_a_group_of_two_dialects_the_checkers_get_what_is_theirs() -> None:
     link = story.see("event", who="link", connection=1, body={"name": "closed"})
 
     assert checkers_spoken(story.trace) == [(CLASSIC_CHECKERS, [join, link]), (LEASE_CHECKERS, [beat, link])]
+
+
+@pytest.mark.parametrize("reason", ["upgraded", "downgraded"])
+def test_the_transition_of_a_group_that_is_converted_is_of_all(reason: str) -> None:
+    story = Story()
+    moves = [
+        story.see("transition", rule=f"ConsumerGroupHeartbeat/none/{detail}", state_after="Stable", detail=detail) for detail in ("created", reason)
+    ]
+
+    assert _routes(*moves)[1] is None
+    assert _routes(*moves)[0] is not None

@@ -10,7 +10,7 @@ from typing import Final
 from groupproof.harness.judging.checkers.classic.classic_checkers import CLASSIC_CHECKERS
 from groupproof.harness.judging.checkers.consumer.consumer_checkers import CONSUMER_CHECKERS
 from groupproof.harness.judging.checkers.dialect_checkers import DialectCheckers
-from groupproof.harness.judging.checkers.frame_facts import error_of
+from groupproof.harness.judging.checkers.frame_facts import error_of, is_conversion
 from groupproof.harness.judging.checkers.steady import Steady
 from groupproof.harness.judging.checkers.tracking.reader_registry import naming_apis, readers_by_api
 from groupproof.harness.model.dialect_parts import PartRegistry, on_part_change
@@ -44,7 +44,8 @@ class DialectRouter:
     A frame belongs to the dialect that has its request. A frame that all dialects share belongs to the dialect in which its member id was made. If
     it names no such id, it belongs to the dialect that was spoken last on its connection, or else to the only one that its client speaks, or else
     to the only one that the group speaks. A client commits on any connection: a reconnected one, or one of its own. A transition belongs to the
-    dialect of its rule, an application's event to the one that its client spoke last. Any other observation is for all checkers.
+    dialect of its rule, an application's event to the one that its client spoke last. Any other observation is for all checkers, such as
+    the transition of a group that is converted.
     """
 
     spoken: dict[str, None] = field(default_factory=dict)
@@ -54,6 +55,8 @@ class DialectRouter:
 
     def route(self, obs: Observation) -> str | None:
         """Record the next observation. Return the name of its dialect, or None where it is for all."""
+        if is_conversion(obs):
+            return None
         if obs.kind in ("transition", "timer"):
             return dialect_of_rule(obs.rule).name if obs.rule else None
         dialect = _names().get(obs.api or "")

@@ -15,7 +15,7 @@ from groupproof.protocol.wire.subscription import Subscription, SubscriptionErro
 
 __all__ = [
     "GROUP_REQUESTS", "IN_FLIGHT_MS", "SLACK_MS", "MembershipGrant", "assignments_of", "committed_offsets", "error_of", "fields_of", "gives",
-    "has_no_callbacks", "instance_of", "is_begun_anew", "is_unmanaged", "knew", "left_by", "members_of", "membership_grant", "partitions_of", "subscription_of", "subscriptions_of",
+    "has_no_callbacks", "instance_of", "is_begun_anew", "is_conversion", "is_unmanaged", "knew", "left_by", "members_of", "membership_grant", "partitions_of", "subscription_of", "subscriptions_of",
     "truncated_assignments",
 ]  # fmt: skip
 
@@ -167,3 +167,8 @@ def is_begun_anew(transition: Observation) -> bool:
     (CGG-52, CGG-57).
     """
     return transition.state_before is None and transition.detail not in _CONVERSIONS
+
+
+def is_conversion(obs: Observation) -> bool:
+    """Return whether a transition converts a group from one protocol to the other."""
+    return obs.kind == "transition" and obs.state_before is None and obs.detail in _CONVERSIONS

@@ -143,3 +143,16 @@ def test_a_planted_bug_of_the_coordinator_is_seen_in_its_frames(change: dict[str
     monkeypatch.setattr(Reconciler, "step", lambda self, member: _step(self._replace(**change), member))
 
     assert "CGI-13" in {requirement for seed in range(12) for requirement in _found(trace_of("kafka-4.4", seed, 25))}
+
+
+@pytest.mark.requirement("CGI-04")
+def test_a_group_that_was_created_again_has_epochs_of_its_own() -> None:
+    story = EpochStory()
+    story.hb(0, A, member=A, gets=9)
+    story.hb(0, A, member="another", gets=1)
+    story.hb(0, B, member=B, gets=1)
+    for _ in range(2 * ROUNDS_MIN):
+        story.hb(1, A, member="another")
+        story.hb(1, B, member=B)
+
+    assert findings(GroupsComeToRest, story) == []

@@ -40,3 +40,14 @@ def test_an_older_generation_says_that_the_group_was_created_again() -> None:
     ledger.reach(2)
     assert (ledger.epoch, ledger.generation) == (1, 2)
     assert ledger.others_in(3, ("t", 0), "m0") == set()
+
+
+@pytest.mark.requirement("CGT-03")
+def test_a_topic_that_an_answer_names_by_its_id_alone_may_have_any_name() -> None:
+    ledger, story, topic_id = MemberLedger(), Story(), "6971e554-41f6-52eb-b5a6-7b370e856d5c"
+    ledger.assign("m0", story.answer(story.request(Api.CONSUMER_GROUP_HEARTBEAT, "m0"), partitions=(("t", 0),)))
+    assert ledger.was_never_assigned("m0", ("u", 0))
+
+    ledger.assign("m0", story.answer(story.request(Api.CONSUMER_GROUP_HEARTBEAT, "m0"), partitions=((topic_id, 0),)))
+    assert not ledger.was_never_assigned("m0", ("u", 0))
+    assert ledger.was_never_assigned("m0", (topic_id.replace("6", "7"), 0))

@@ -116,7 +116,8 @@ class GroupsComeToRest(Checker):
     def _comes_or_goes(self, obs: Observation, name: str, *, is_join: bool) -> None:
         """Record a join, a leave or a refusal: the member starts afresh, or is removed."""
         self._members.pop(name, None)
-        if not self._members:
+        if not self._members or is_join:
+            # A newcomer gets the group's epoch, which never goes back (CGI-04): if it is lower, the group was created again under its name.
             self._newest = 0
         if not error_of(obs) and (obs.member_epoch or 0) > 0:
             due = frozenset(obs.partitions) if obs.body.get("assignment") is not None else None if is_join else _UNREPORTED

@@ -6,6 +6,7 @@ own about frames.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,6 +18,7 @@ from groupproof.protocol.vocabulary import MemberState, TopicPartition
 __all__ = ["NEVER", "MemberLedger", "Membership"]
 
 NEVER: Final = -1
+_TOPIC_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @dataclass(slots=True)
@@ -116,9 +118,14 @@ class MemberLedger:
         return frozenset() if mine is None else mine.owned
 
     def was_never_assigned(self, client: str, partition: TopicPartition) -> bool:
-        """Return whether it is certain that no answer ever gave the client this partition."""
+        """Return whether it is certain that no answer ever gave the client this partition.
+
+        It is not, if an answer gave it partitions of a topic that is known by its id alone: the partition may be one of those.
+        """
         assigned = self.assigned.get(client)
-        return client not in self.unreadable and (assigned is None or partition not in assigned.latest)
+        if client in self.unreadable or assigned is None:
+            return client not in self.unreadable
+        return partition not in assigned.latest and (_is_id(partition[0]) or not any(_is_id(topic) for topic, _ in assigned.latest))
 
     def others_in(self, generation: int | None, partition: TopicPartition, client: str) -> set[str]:
         """Return the other clients to whom answers of this generation gave the partition."""
@@ -128,3 +135,8 @@ class MemberLedger:
     def other_owners(self, partition: TopicPartition, client: str) -> set[str]:
         """Return the other clients that own a partition now as far as they know."""
         return {name for name, member in self.members.items() if name != client and partition in member.owned}
+
+
+def _is_id(topic: str) -> bool:
+    """Return whether a trace has a topic by its id, because the recorder never saw the name (KIP-516)."""
+    return _TOPIC_ID.fullmatch(topic) is not None
