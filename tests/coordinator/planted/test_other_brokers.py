@@ -18,6 +18,9 @@ SHOWN_BY = {
     "refusals-keep-sessions": ("heartbeat/classic/refused-keeps-nothing", Verdict.NON_STRICT),
     "metadata-of-chosen-protocol-counts": ("join/classic/follower-offers-one-more", Verdict.INFORMATIONAL),
     "leaver-ends-delay": ("delay/classic/one-of-two-leaves", Verdict.NON_STRICT),
+    "older-requests-are-refused": ("join/classic/newest-join-is-answered", Verdict.INFORMATIONAL),
+    "syncs-of-leavers-are-refused": ("leave/classic/syncing-member", Verdict.INFORMATIONAL),
+    "strangers-to-no-group": ("commit/classic/no-group-v8", Verdict.NON_STRICT),
     "shorter-initial-delay": ("delay/classic/first-member-waits", Verdict.NON_STRICT),
 }
 """A case that shows each variant, and its verdict."""

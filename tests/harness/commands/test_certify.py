@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.harness.commands.calling import Call, odd
 
-from groupproof.harness.running.plans.plan_runner import Driver
+from groupproof.harness.running.plans.early_end import EarlyEnd
 from groupproof.harness.subjects import subject as subject_module
 from groupproof.protocol.trace import Observation
 
@@ -115,11 +115,11 @@ def test_a_shim_that_breaks_its_contract_is_broken_and_never_failed(oddity: str,
 def test_a_shim_that_lies_about_its_client_id_is_broken_and_never_failed(groupproof: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """The plan waits for a member whom it never sees: here it is over as soon as the stranger has joined."""
 
-    def listen(driver: Driver, obs: Observation) -> None:
+    def listen(end: EarlyEnd, obs: Observation) -> None:
         if (obs.client, obs.kind, obs.api) == ("somebody", "response", "SyncGroup"):
-            driver._stopped.cancel()
+            end._stop()
 
-    monkeypatch.setattr(Driver, "_note_floods", listen)
+    monkeypatch.setattr(EarlyEnd, "feed", listen)
     called = groupproof("certify", "client", "--only", CASE, "--output", "out", *odd("lies about its client id"))
 
     assert called.code == 4
