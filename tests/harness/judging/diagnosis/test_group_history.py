@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.harness.judging.diagnosis.making import Story
 
+from groupproof.harness.judging.diagnosis.causes import Cause
 from groupproof.harness.judging.diagnosis.group_diagnosis import rebalances_of
 from groupproof.harness.judging.diagnosis.group_history import ABANDONED
 
@@ -77,3 +78,14 @@ def test_answers_27_and_22_are_counted_where_they_were_sent() -> None:
     story.trace.sort(key=lambda obs: obs.at_ns)
 
     assert rebalances_of(story.trace)[0].answers == {27: 1, 22: 1}
+
+
+def test_a_group_of_which_nothing_was_stored_is_new_to_the_next_broker_too() -> None:
+    story = Story()
+    for node in (0, 1, 2):
+        story.move(50 * node, "Empty", "PreparingRebalance", 0, "adding new member a-1", node=node)
+    story.move(200, "PreparingRebalance", "CompletingRebalance", 1, node=2)
+    story.move(210, "CompletingRebalance", "Stable", 1, node=2)
+    story.move(300, "Stable", "PreparingRebalance", 1, "adding new member b-1", node=2)
+
+    assert [found.cause for found in rebalances_of(story.trace)] == [Cause.FIRST_MEMBER] * 3 + [Cause.NEW_MEMBER]

@@ -45,6 +45,9 @@ class GroupHistory:
         if before is not None:
             moved = before.node is not None and obs.node is not None and before.node != obs.node
             before.ended = ABANDONED if moved else _BEGUN_ANEW
+        last = self.rebalances[-1] if self.rebalances else None
+        if last is not None and last.is_initial and last.ended == ABANDONED:
+            self.is_empty = True  # the broker before had stored nothing of the group
         made = Rebalance(
             group=self.group, number=len(self.rebalances) + 1, start_seq=obs.seq, started_ms=at_ms, node=obs.node, generation_before=generation,
             is_initial=self.is_empty,
