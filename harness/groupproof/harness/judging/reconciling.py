@@ -90,7 +90,7 @@ class Reconciling:
     def follow(self, obs: Observation) -> None:
         follow_heartbeats(self._epochs, obs)
         self._owners.follow(obs)
-        if obs.who == "kit" and obs.body.get("name") == "hello" and obs.client is not None and has_no_callbacks(obs):
+        if obs.who == "kit" and obs.body.get("name") == "hello" and obs.client is not None and has_no_callbacks(obs.body.get("capabilities") or ()):
             self._without_callbacks.add(obs.client)
 
     def missing(self) -> str:

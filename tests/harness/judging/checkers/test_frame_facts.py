@@ -72,3 +72,8 @@ def test_a_group_that_turns_from_one_kind_into_the_other_is_the_same_group(befor
     transition = Observation(seq=0, at_ns=0, kind="transition", state_before=before, state_after="Stable", detail=detail)
 
     assert frame_facts.is_begun_anew(transition) is is_anew
+
+
+@pytest.mark.parametrize(("capabilities", "lacks"), [(("consumer", "on-revoked"), False), (("consumer",), True), ((), False)])
+def test_a_program_that_declares_no_callback_has_none(capabilities: tuple[str, ...], lacks: bool) -> None:
+    assert frame_facts.has_no_callbacks(capabilities) is lacks

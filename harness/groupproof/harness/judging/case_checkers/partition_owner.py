@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from groupproof.harness.judging.case_checkers.trace_queries import late_lines_ms, newest
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
-from groupproof.harness.judging.checkers.frame_facts import partitions_of, subscription_of
+from groupproof.harness.judging.checkers.frame_facts import has_no_callbacks, partitions_of, subscription_of
 from groupproof.harness.judging.checkers.tracking.ownership_tracker import Holding, OwnershipTracker
 from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence, NotReached
@@ -57,8 +57,7 @@ def revokes_before_joining(ev: Evidence, client: str, *, after: str, requirement
     still = [holding for holding in held if holding.until is None or elapsed_ms(joins[0], holding.until) > late_ms]
     if not held:
         raise NotReached(f"{client} held nothing")
-    declared = ev.capabilities(client)
-    if still and declared and "on-revoked" not in declared and not _is_given_records(ev, client, joins[0], late_ms):
+    if still and has_no_callbacks(ev.capabilities(client)) and not _is_given_records(ev, client, joins[0], late_ms):
         yield claim.ok("Its application was told later, and was given nothing in between.", joins[0])
     elif still:
         # A client that reads on owns them. For one that does not, an event is missing, by the client's fault or its shim's.

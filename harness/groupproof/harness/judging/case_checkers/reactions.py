@@ -16,7 +16,7 @@ from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, o
 from groupproof.harness.judging.case_checkers.partition_owner import owned_at
 from groupproof.harness.judging.case_checkers.trace_queries import moment, newest, report_due, surfaced, synced
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms, waited
-from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, error_of
+from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, error_of, has_no_callbacks
 from groupproof.harness.model.case import Judge, checker
 from groupproof.harness.model.client_timeouts import REACT_MS
 from groupproof.harness.model.evidence import Evidence, NotReached
@@ -230,8 +230,8 @@ def _owned_throughout(ev: Evidence, client: str, sync: Observation) -> set[Topic
     """Return what a member keeps through a rebalance, by its callbacks. An eager one keeps nothing.
 
     Without a callback (no `on-revoked`) its application learns of changes only: it asks what it owns (kacrab)."""
-    mine, declared = newest(ev, client, before=sync.seq), ev.capabilities(client)
-    is_kept = (mine is not None and mine.protocol in COOPERATIVE) or (declared and "on-revoked" not in declared)
+    mine = newest(ev, client, before=sync.seq)
+    is_kept = (mine is not None and mine.protocol in COOPERATIVE) or has_no_callbacks(ev.capabilities(client))
     return owned_at(ev, client, sync) if is_kept else set()
 
 

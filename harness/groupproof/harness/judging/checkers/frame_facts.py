@@ -5,7 +5,7 @@ Nothing here judges. Bodies have the shape of the newest API version, whatever v
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -123,10 +123,11 @@ def _subscription(blob: bytes) -> Subscription | None:
         return None
 
 
-def has_no_callbacks(hello: Observation) -> bool:
-    """Return whether a shim declares that its client has no callback of a rebalance (no `on-revoked`). Such a shim asks its client what it owns."""
-    declared = hello.body.get("capabilities") or ()
-    return bool(declared) and "on-revoked" not in declared
+def has_no_callbacks(capabilities: Collection[str]) -> bool:
+    """Return whether a shim declares that its client has no callback of a rebalance (no `on-revoked`). Such a shim asks its client what it owns, and
+    reports revoked partitions with the next assignment at the latest. One that declares nothing is no such shim.
+    """
+    return bool(capabilities) and "on-revoked" not in capabilities
 
 
 def partitions_of(event: Observation) -> set[tuple[str, int]]:

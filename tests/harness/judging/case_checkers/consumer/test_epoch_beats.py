@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-import pytest
 from tests.epoch_traces import BOTH, EpochStory
 from tests.traces import ID
 
-from groupproof.harness.judging.case_checkers.consumer.epoch_beats import beats, has_no_callback, membership_at
+from groupproof.harness.judging.case_checkers.consumer.epoch_beats import beats, membership_at
 
 
 def test_a_heartbeat_is_read_with_its_answer() -> None:
@@ -45,11 +44,3 @@ def test_a_membership_stands_from_its_answer_until_the_client_leaves_or_is_refus
     ]
     assert membership_at(ev, "m0", "gone") is None
     assert membership_at(ev, "m1", "gone") is None
-
-
-@pytest.mark.parametrize(("capabilities", "lacks"), [(("consumer", "on-revoked"), False), (("consumer",), True), ((), False)])
-def test_a_program_that_declares_no_callback_has_none(capabilities: tuple[str, ...], lacks: bool) -> None:
-    story = EpochStory()
-    story.kit("hello", "m0", capabilities=capabilities)
-
-    assert has_no_callback(story.evidence, "m0") is lacks

@@ -12,7 +12,7 @@ from groupproof.harness.model.evidence import Evidence
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, TopicPartition
 
-__all__ = ["BEAT", "Beat", "beats", "has_no_callback", "membership_at"]
+__all__ = ["BEAT", "Beat", "beats", "membership_at"]
 
 BEAT = Api.CONSUMER_GROUP_HEARTBEAT
 
@@ -97,10 +97,3 @@ def membership_at(ev: Evidence, client: str, before: str | int) -> Beat | None:
         elif beat.is_accepted and beat.answer is not None and beat.answer.seq < last:
             mine = beat
     return mine
-
-
-def has_no_callback(ev: Evidence, client: str) -> bool:
-    """Return whether a client has no callback (`on-revoked`) to report revoked partitions in time. It reports them with the next assignment at the
-    latest."""
-    declared = ev.capabilities(client)
-    return bool(declared) and "on-revoked" not in declared

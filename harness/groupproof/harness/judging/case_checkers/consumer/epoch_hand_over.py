@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from groupproof.harness.judging.case_checkers.consumer.epoch_beats import Beat, beats, has_no_callback
+from groupproof.harness.judging.case_checkers.consumer.epoch_beats import Beat, beats
 from groupproof.harness.judging.case_checkers.findings import overdue
 from groupproof.harness.judging.case_checkers.trace_queries import accepted, late_lines_ms
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
-from groupproof.harness.judging.checkers.frame_facts import IN_FLIGHT_MS, partitions_of
+from groupproof.harness.judging.checkers.frame_facts import IN_FLIGHT_MS, has_no_callbacks, partitions_of
 from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
@@ -83,7 +83,7 @@ def calls_back_before(ev: Evidence, client: str, *, after: str, requirement: str
         events = _callbacks(ev, client, change)
         ended = [done for obs in events for done in ev.events("callback_done", client, obs.seq)[:1]]
         early_ms = max((elapsed_ms(change.acknowledgement, done) for done in ended), default=0.0)
-        if has_no_callback(ev, client) and (not events or early_ms > late_ms):
+        if has_no_callbacks(ev.capabilities(client)) and (not events or early_ms > late_ms):
             yield _without_callback(ev, client, claim, change, late_ms)
         elif not events:
             yield claim.failed("The application was never told.", change.acknowledgement, proof=Proof.LIVENESS)

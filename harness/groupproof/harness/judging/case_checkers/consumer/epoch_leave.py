@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupproof.harness.judging.case_checkers.consumer.epoch_beats import Beat, beats, has_no_callback, membership_at
+from groupproof.harness.judging.case_checkers.consumer.epoch_beats import Beat, beats, membership_at
 from groupproof.harness.judging.case_checkers.findings import end, overdue, timed_checker
 from groupproof.harness.judging.case_checkers.trace_queries import accepted, late_lines_ms, moment
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms
-from groupproof.harness.judging.checkers.frame_facts import IN_FLIGHT_MS, partitions_of
+from groupproof.harness.judging.checkers.frame_facts import IN_FLIGHT_MS, has_no_callbacks, partitions_of
 from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
@@ -98,7 +98,7 @@ def returns_partitions_first(ev: Evidence, client: str, *, after: str, requireme
     early_ms, late_ms = elapsed_ms(leave, done), late_lines_ms(ev, client)
     if callback is not None and early_ms <= late_ms:
         yield claim.ok("It was.", callback)
-    elif has_no_callback(ev, client):
+    elif has_no_callbacks(ev.capabilities(client)):
         yield claim.found(Verdict.INFORMATIONAL, "It has no callback by which it could be told in time.", leave)
     elif callback is None:
         yield claim.failed("It was never told.", leave, proof=Proof.LIVENESS)

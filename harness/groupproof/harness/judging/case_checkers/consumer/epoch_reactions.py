@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import dropwhile
 
-from groupproof.harness.judging.case_checkers.consumer.epoch_beats import BEAT, Beat, beats, has_no_callback, membership_at
+from groupproof.harness.judging.case_checkers.consumer.epoch_beats import BEAT, Beat, beats, membership_at
 from groupproof.harness.judging.case_checkers.findings import end, overdue, timed_checker
 from groupproof.harness.judging.case_checkers.reactions import REACT_MS
 from groupproof.harness.judging.case_checkers.trace_queries import late_lines_ms, moment, report_due, surfaced
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms
-from groupproof.harness.judging.checkers.frame_facts import IN_FLIGHT_MS, error_of, partitions_of
+from groupproof.harness.judging.checkers.frame_facts import IN_FLIGHT_MS, error_of, has_no_callbacks, partitions_of
 from groupproof.harness.model.case import checker
 from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
@@ -176,7 +176,7 @@ def gives_up_partitions(ev: Evidence, client: str, *, after: str, requirement: s
     if again is not None and (revoked is None or again.seq < revoked.seq):
         yield claim.failed("Partitions were assigned to it first.", again, proof=Proof.LIVENESS)
         return
-    if has_no_callback(ev, client) and again is None and revoked is None:
+    if has_no_callbacks(ev.capabilities(client)) and again is None and revoked is None:
         reads = _reads_on(ev, client, after)
         yield claim.ok("Nothing was given to it, nor asked for.") if reads is None else claim.failed("It reads on.", reads, proof=Proof.LIVENESS)
         return

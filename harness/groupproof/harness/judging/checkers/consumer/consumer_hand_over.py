@@ -53,7 +53,7 @@ class CallbacksEndBeforeAcknowledgements(WaitingChecker[_GivenUp], TrackingCheck
     def look(self, obs: Observation) -> Iterable[Finding]:
         client = obs.client
         if obs.who == "kit" and obs.body.get("name") == "hello" and client is not None:
-            (self._without_callback.add if has_no_callbacks(obs) else self._without_callback.discard)(client)
+            (self._without_callback.add if has_no_callbacks(obs.body.get("capabilities") or ()) else self._without_callback.discard)(client)
         if (
             obs.kind == "request"
             and obs.api == _BEAT

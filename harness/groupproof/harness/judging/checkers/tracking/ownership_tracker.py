@@ -101,7 +101,7 @@ class OwnershipTracker:
         if (obs.who, name) in ENDS:
             self.ended_seq[client] = obs.seq
             if name == "hello":
-                (self._without_callbacks.add if has_no_callbacks(obs) else self._without_callbacks.discard)(client)
+                (self._without_callbacks.add if has_no_callbacks(obs.body.get("capabilities") or ()) else self._without_callbacks.discard)(client)
             return [], self._give(client, set(mine), obs)
         if obs.who not in REPORTERS:
             return NO_CHANGES
