@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -24,16 +25,24 @@ class World:
     """Counts the connections that are opened, and where to; refuses those to `down`, answers heartbeats with `code` where it is given."""
 
     def __init__(
-        self, nursery: trio.Nursery, *, shares: bool = False, down: tuple[str, ...] = (), hangs_up: bool = False, code: int | None = None
+        self,
+        nursery: trio.Nursery,
+        *,
+        shares: bool = False,
+        down: tuple[str, ...] = (),
+        hangs_up: bool = False,
+        code: int | None = None,
+        after_s: float = 0,
+        idle_s: float = math.inf,
     ) -> None:
         self.opened: list[str] = []
         self.lost: list[tuple[Node | None, str]] = []
         self.far: list[trio.abc.Stream] = []
         self.answers: list[object] = []
-        self._down, self._code, self._nursery = down, code, nursery
+        self._down, self._code, self._after_s, self._nursery = down, code, after_s, nursery
         self.brokers = Brokers(
             self.connect, [("b0", 1), ("b1", 1)], nursery, client_id="c", versions={}, shares_connections=shares, timeout_s=30,
-            lost=lambda to, lane, _reason: self.lost.append((to, lane)), hangs_up=hangs_up,
+            lost=lambda to, lane, _reason: self.lost.append((to, lane)), hangs_up=hangs_up, idle_s=idle_s,
         )  # fmt: skip
 
     async def connect(self, host: str, _port: int) -> trio.abc.Stream:
@@ -44,7 +53,7 @@ class World:
         near, far = trio.testing.memory_stream_pair()
         self.far.append(far)
         if self._code is not None:
-            self._nursery.start_soon(_answer, far, self._code)
+            self._nursery.start_soon(_answer, far, self._code, self._after_s)
         return near
 
     async def send(self, to: Node | None, lane: str) -> None:
@@ -147,14 +156,46 @@ def test_a_request_to_each_bootstrap_broker_gets_the_first_good_answer_or_the_la
     within(story)
 
 
-async def _answer(far: trio.abc.Stream, code: int) -> None:
+async def _answer(far: trio.abc.Stream, code: int, after_s: float) -> None:
     framer = Framer()
     with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
         while data := await far.receive_some():
             for item in framer.feed(bytes(data)):
                 asked = read_request(item)
                 body = VERSIONS if asked.api is Api.API_VERSIONS else {"error_code": code}
+                await trio.sleep(0 if asked.api is Api.API_VERSIONS else after_s)
                 await far.send_all(frame(write_response(asked.api, asked.version, asked.correlation, body)))
+
+
+def test_a_connection_that_nobody_uses_is_closed_and_not_lost() -> None:
+    async def story(nursery: trio.Nursery) -> None:
+        world = World(nursery, code=0, idle_s=10)
+        for lane in (ANY, "group"):
+            world.brokers.send(NODE, lane, Api.HEARTBEAT, HEARTBEAT, world.answers.append)
+        await trio.sleep(9)
+        world.brokers.send(NODE, ANY, Api.HEARTBEAT, HEARTBEAT, world.answers.append)
+        await trio.sleep(9)
+        assert len(world.far) == 2
+        await trio.sleep(2)
+        for lane in (ANY, "group"):
+            world.brokers.send(NODE, lane, Api.HEARTBEAT, HEARTBEAT, world.answers.append)
+        await trio.sleep(1)
+        assert (len(world.far), world.lost) == (3, [])
+        assert [answer["error_code"] for answer in world.answers if isinstance(answer, dict)] == [0] * 5
+
+    within(story)
+
+
+def test_a_connection_whose_request_waits_for_its_answer_is_not_idle() -> None:
+    async def story(nursery: trio.Nursery) -> None:
+        world = World(nursery, code=0, after_s=15, idle_s=10)
+        world.brokers.send(NODE, ANY, Api.HEARTBEAT, HEARTBEAT, world.answers.append)
+        await trio.sleep(16)
+        world.brokers.send(NODE, ANY, Api.HEARTBEAT, HEARTBEAT, world.answers.append)
+        await trio.sleep(16)
+        assert (len(world.far), world.lost, len(world.answers)) == (1, [], 2)
+
+    within(story)
 
 
 def test_nodes_are_known_from_metadata() -> None:

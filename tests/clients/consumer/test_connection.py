@@ -185,8 +185,12 @@ def test_a_broker_that_is_not_there_is_reported_once() -> None:
     reasons: list[Exception] = []
     answers: list[object] = []
     connection = Connection(refuse, "h", 1, client_id="c", versions={}, closed=reasons.append)
-    connection.send(Api.HEARTBEAT, HEARTBEAT, answers.append)
-    trio.run(connection.run)
+
+    async def main() -> None:
+        connection.send(Api.HEARTBEAT, HEARTBEAT, answers.append)
+        await connection.run()
+
+    trio.run(main)
 
     assert answers == [None]
     assert list(map(str, reasons)) == ["h:1: nobody listens"]

@@ -32,6 +32,7 @@ _Key = tuple[str, int, str]
 class Brokers:
     """Opens connections when they are needed. It calls `lost(node, lane, reason)` for each that ended; node is None for the lane `any`.
 
+    A connection for lookups, metadata or records that nobody uses for `idle_s` is closed, and is not `lost` (`connections.max.idle.ms`).
     With `hangs_up` it closes a connection after the coordinator refused a request. With `repeats_correlations` all requests have one id.
     """
 
@@ -45,6 +46,7 @@ class Brokers:
         versions: Mapping[Api, int],
         shares_connections: bool,
         timeout_s: float,
+        idle_s: float = math.inf,
         hangs_up: bool = False,
         repeats_correlations: bool = False,
         lost: Callable[[Node | None, str, Exception], None],
@@ -52,7 +54,7 @@ class Brokers:
     ) -> None:
         self._connect, self._nursery = connect, nursery
         self._client_id, self._versions, self._shares, self._lost = client_id, versions, shares_connections, lost
-        self._timeout_s, self._observer, self._numbers, self._hangs_up = timeout_s, observer, itertools.count(1), hangs_up
+        self._timeout_s, self._idle_s, self._observer, self._numbers, self._hangs_up = timeout_s, idle_s, observer, itertools.count(1), hangs_up
         self._repeats = repeats_correlations
         self._addresses = list(bootstrap)
         self._nodes: dict[int, tuple[str, int]] = {}
@@ -121,10 +123,14 @@ class Brokers:
             elif isinstance(reason, NoCommonVersion):
                 self._lost(to, lane, reason)  # The caller may have dropped the connection by now, and would retry forever.
 
+        def idle() -> None:
+            if self._open.get(key) is connection:
+                self._forget(key).close("idle")
+
         timeout_s = self._timeout_s if lane in _TIMED and not self._shares else math.inf
         connection = Connection(
             self._connect, host, port, client_id=self._client_id, versions=self._versions, closed=closed, timeout_s=timeout_s,
-            observer=self._observer, number=next(self._numbers), repeats_correlations=self._repeats,
+            idle_s=self._idle_s, idle=idle, observer=self._observer, number=next(self._numbers), repeats_correlations=self._repeats,
         )  # fmt: skip
         self._open[key] = connection
         self._nursery.start_soon(connection.run)

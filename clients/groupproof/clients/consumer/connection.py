@@ -62,7 +62,8 @@ class Connection:
     """Sends requests in the order of `send`. It calls `closed` once, after each unanswered request got None.
 
     The argument of `closed` is the reason: `NoCommonVersion` if a retry is pointless, otherwise a `ConnectionError`. A request without an answer for
-    `timeout_s` ends the connection. It is infinite for group requests, because the member times them itself.
+    `timeout_s` ends the connection. It is infinite for group requests, because the member times them itself. If it is finite, `idle` is called after
+    `idle_s` without a request or an answer.
     `observer` gets each request and answer, except ApiVersions. With `repeats_correlations` every request has the same correlation id.
     """
 
@@ -76,11 +77,14 @@ class Connection:
         versions: Mapping[Api, int],
         closed: Callable[[Exception], None],
         timeout_s: float = math.inf,
+        idle_s: float = math.inf,
+        idle: Callable[[], None] = lambda: None,
         observer: Observer | None = None,
         number: int = 0,
         repeats_correlations: bool = False,
     ) -> None:
         self._timeout_s, self._observer, self._number = timeout_s, observer, number
+        self._idle_s, self._idle, self._used = idle_s, idle, 0.0
         self._correlation_step = 0 if repeats_correlations else 1
         self._connect, self._host, self._port = connect, host, port
         self._client_id, self._newest, self._closed = client_id, versions, closed
@@ -95,6 +99,7 @@ class Connection:
 
     def send(self, api: Api, body: Mapping[str, Any], answered: Answered) -> None:
         """Queue a request. `answered` is called later, never during this call."""
+        self._used = trio.current_time()
         try:
             self._outgoing.send_nowait(_Request(api, body, answered))
         except trio.WouldBlock:
@@ -183,12 +188,15 @@ class Connection:
             await stream.send_all(data)
 
     async def _watch(self) -> None:
-        """End the connection when its oldest request is overdue."""
+        """End the connection when its oldest request is overdue, and report when it is idle."""
         while True:
-            due = self._due[0] if self._due else trio.current_time() + self._timeout_s
-            if trio.current_time() >= due:
+            now = trio.current_time()
+            if self._due and now >= self._due[0]:
                 raise trio.TooSlowError(f"no answer for {self._timeout_s:g} s")
-            await trio.sleep_until(due)
+            if not self._due and now >= self._used + self._idle_s:
+                self._used = now
+                self._idle()
+            await trio.sleep_until(self._due[0] if self._due else min(now + self._timeout_s, self._used + self._idle_s))
 
     async def _read(self, stream: trio.abc.Stream, framer: Framer) -> None:
         while data := await stream.receive_some():
@@ -201,6 +209,7 @@ class Connection:
                     raise WireError(f"the answer to request {got} came where {correlation} was due")
                 self._unanswered.popleft()
                 self._due.popleft()
+                self._used = trio.current_time()
                 if self._observer is not None:
                     self._observer(Exchange(self._number, api, version, correlation, request.body, body))
                 request.answered(body)

@@ -110,6 +110,7 @@ class Consumer:
                 hangs_up=self._policy.hangs_up_after_errors,
                 repeats_correlations=self._policy.repeats_correlations,
                 timeout_s=self._settings.request_timeout_ms / 1000,
+                idle_s=self._settings.connections_max_idle_ms / 1000,
                 lost=self._lost,
                 observer=self._observer,
             )

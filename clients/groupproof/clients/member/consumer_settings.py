@@ -36,6 +36,7 @@ class MemberSettings:
     default_api_timeout_ms: int = 60_000
     close_timeout_ms: int = 5_000
     metadata_max_age_ms: int = 300_000
+    connections_max_idle_ms: int = 540_000
     fetch_max_wait_ms: int = 500
     max_poll_records: int = 500
     rack: str | None = None
