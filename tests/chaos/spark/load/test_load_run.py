@@ -47,12 +47,18 @@ def test_members_and_coordinator_report_the_same_rebalances(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_a_full_disk_ends_the_load_and_leaves_what_was_sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("number", "why", "cure"),
+    [(errno.ENOSPC, "No space left on device", "free some space"), (errno.EMFILE, "Too many open files", "raise the limit of open files")],
+)
+def test_a_segment_that_cannot_be_written_ends_the_load_and_leaves_what_was_sealed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, why: str, cure: str
+) -> None:
     real, sealed = write_parquet, threading.Semaphore(2)
 
     def filling(path: Path, rows: object) -> int:
         if not sealed.acquire(blocking=False):
-            raise OSError(errno.ENOSPC, "No space left on device")
+            raise OSError(number, why)
         return real(path, rows)  # type: ignore[arg-type]  # handed through as it came
 
     monkeypatch.setattr("groupproof.chaos.spark.traces.trace_segments.write_parquet", filling)
@@ -61,7 +67,7 @@ def test_a_full_disk_ends_the_load_and_leaves_what_was_sealed(tmp_path: Path, mo
     ended = loaded(tmp_path, order(duration_s=LONG_S), START, job)
 
     assert isinstance(ended.trouble, BrokenEnvironment)
-    assert "No space left on device; what was sealed before stays readable" in str(ended.trouble)
+    assert f"{why}; what was sealed before stays readable: {cure}" in str(ended.trouble)
     assert list(read_parquet(tmp_path / MEMBERS))
     assert LoadSession.open(tmp_path, order(duration_s=LONG_S)).is_resumed
 

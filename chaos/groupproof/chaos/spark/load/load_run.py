@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import secrets
 import socket
 import time
@@ -31,6 +32,11 @@ __all__ = ["Load", "LoadResult", "too_few_slots"]
 _SLOTS_S: Final = 300.0
 _STOP_S: Final = 60.0
 _TURN_S: Final = 1.0
+_CURES: Final[Mapping[int | None, str]] = {
+    errno.EMFILE: "raise the limit of open files (`ulimit -n`), and run the same command again to continue; "
+    "or start another load whose members close idle connections (--set connections_max_idle_ms=10000)"
+}
+"""By `errno`; else the disk is full."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -181,11 +187,8 @@ class Load:
 
     def _server_failed(self, message: Mapping[str, Any]) -> None:
         if message.get("failed") == "no room":
-            self._failed(
-                BrokenEnvironment(
-                    f"{message['why']}; what was sealed before stays readable: free some space, and run the same command again to continue"
-                )
-            )
+            cure = _CURES.get(message.get("errno"), "free some space, and run the same command again to continue")
+            self._failed(BrokenEnvironment(f"{message['why']}; what was sealed before stays readable: {cure}"))
         else:
             self._failed(BrokenEnvironment(f"a part of the load failed: {message.get('failed')}: {message.get('why')}"))
 

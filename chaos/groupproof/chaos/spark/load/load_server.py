@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import json
+import logging
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -30,6 +31,7 @@ from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 from groupproof.harness.running.error_search import trouble_in
 from groupproof.harness.running.gc_pauses import LONG_LIVED
 from groupproof.harness.subjects.networks.broker_address import Address
+from groupproof.harness.subjects.networks.open_files import open_files_raised
 from groupproof.harness.subjects.tap.fault_syntax import faults_of
 from groupproof.harness.subjects.tap.hub import Hub, TcpDoors
 from groupproof.harness.subjects.tap.upstream import meet_upstream
@@ -263,7 +265,8 @@ def main(_: Sequence[str] = ()) -> int:
     """Serve by the order; an error becomes one line and the exit status."""
     gc.set_threshold(*LONG_LIVED)
     try:
-        trio.run(_main)
+        with open_files_raised(logging.getLogger(__name__).warning):
+            trio.run(_main)
     except (Exception, BaseExceptionGroup) as error:
         trouble = trouble_in(error)
         _say({"failed": type(trouble).__name__, "why": " ".join(str(trouble).split()), "exit": trouble.exit_code})

@@ -15,6 +15,7 @@ from groupproof.chaos.spark.members.task_recorder import TaskRecorder
 from groupproof.chaos.spark.traces.trace_segments import NoRoom, Sealer, Segment, Stamp, since
 from groupproof.chaos.spark.traces.trace_storage import Place
 from groupproof.harness.running.gc_pauses import LONG_LIVED, rare_pauses
+from groupproof.harness.subjects.networks.open_files import raise_open_files
 from groupproof.protocol.trace_columns import to_batch
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import warm
@@ -79,6 +80,7 @@ def play(order: TaskOrder, attempt: int) -> Iterator[Segment]:
 
 
 def _played(order: TaskOrder, attempt: int, sealed: Callable[[Segment], None]) -> None:
+    raise_open_files()
     warm(_WARMED)
     to_batch(())  # the first call imports pandas, which takes as long as the start of hundreds of members
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import platform
 import time
@@ -26,6 +27,7 @@ from groupproof.harness.judging.summary.run_summary import RunInfo, RunSummary, 
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 from groupproof.harness.running.gc_pauses import LONG_LIVED, rare_pauses
 from groupproof.harness.running.signals import mind_signals
+from groupproof.harness.subjects.networks.open_files import open_files_raised
 from groupproof.protocol.kit_release import release
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.profiles import UnknownProfile
@@ -36,6 +38,8 @@ __all__ = ["OBSERVATIONS_MAX", "Serve", "ServedGroups", "WatchReport", "summed_u
 
 OBSERVATIONS_MAX: Final = 500_000
 """The maximum number of observations for judging, which bounds memory. Later requests are served but not judged."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +83,7 @@ class Serve:
         try:
             if self.stored is not None:
                 _check_loadable(self.stored, self.profile)
-            with rare_pauses(*LONG_LIVED):
+            with rare_pauses(*LONG_LIVED), open_files_raised(_log.warning):
                 trio.run(self._main, recorder, on_serving)
         except (CannotListen, UnknownSetting, UnknownProfile, ExceptionGroup) as error:
             raise _trouble_of(error) from error

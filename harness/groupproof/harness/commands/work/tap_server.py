@@ -22,6 +22,7 @@ from groupproof.harness.running.error_search import trouble_in
 from groupproof.harness.running.signals import mind_signals
 from groupproof.harness.subjects.networks.broker_address import Address, bootstrap_of
 from groupproof.harness.subjects.networks.client_properties import Security
+from groupproof.harness.subjects.networks.open_files import open_files_raised
 from groupproof.harness.subjects.networks.secure_connection import Connector
 from groupproof.harness.subjects.tap.hub import Hub, TcpDoors
 from groupproof.harness.subjects.tap.upstream import UpstreamInfo, meet_upstream
@@ -92,7 +93,8 @@ class Tap:
         with _Lines(self.output / TRACE if self.output is not None else None) as lines:
             recorder.listen(lines.write)
             try:
-                trio.run(self._main, recorder, connector, on_tapping)
+                with open_files_raised(_log.warning):
+                    trio.run(self._main, recorder, connector, on_tapping)
             except ExceptionGroup as error:
                 raise trouble_in(error) from error
         results, unjudged = judge_sides(self._trace, is_cut=self._is_cut) if self.judged else ([], [])
