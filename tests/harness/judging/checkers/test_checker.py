@@ -88,6 +88,14 @@ def test_a_request_is_under_way_until_it_is_answered_or_its_connection_ends() ->
     assert under_way.rest() == [2]
 
 
+def test_what_is_under_way_stands_in_the_order_of_the_requests() -> None:
+    under_way: UnderWay[int] = UnderWay()
+    for number in range(4):
+        under_way.ask(Observation(seq=number, at_ns=0, kind="request", connection=number % 2, correlation=9 - number), number)
+
+    assert under_way.rest() == [0, 1, 2, 3]
+
+
 @pytest.mark.parametrize("make", [*UNIVERSAL_CHECKERS, GroupInvariants], ids=lambda make: make.__name__)
 def test_a_stored_checker_continues_where_it_stopped(make: Callable[[], Checker]) -> None:
     trace = busy_group()

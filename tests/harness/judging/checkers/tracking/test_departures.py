@@ -146,3 +146,19 @@ def test_a_heartbeat_that_crosses_the_leave_changes_nothing() -> None:
     story.beat(error=25)
 
     assert _followed(_closed(story)).clean_close()[0] is Goodbye.CLEAN
+
+
+def test_a_member_that_speaks_on_another_connection_has_not_gone() -> None:
+    story = Story().member()
+    story.request(Api.HEARTBEAT, connection=2)
+
+    assert _followed(_closed(story, connection=1)).clean_close()[0] is Goodbye.NONE
+    assert _followed(_closed(story, connection=2)).clean_close()[0] is Goodbye.UNCLEAN
+
+
+def test_a_connection_whose_number_comes_again_can_close_again() -> None:
+    story = _closed(Story().member())
+    story.request(Api.HEARTBEAT)
+    assert _followed(story).clean_close()[0] is Goodbye.NONE
+
+    assert _followed(_closed(story)).clean_close()[0] is Goodbye.UNCLEAN

@@ -66,6 +66,7 @@ class Departures:
     names_members: bool = False
     of: dict[str, _LastFrame] = field(default_factory=dict)
     _joining: UnderWay[str] = field(default_factory=UnderWay)
+    _by_connection: dict[int | None, set[str]] = field(default_factory=dict)
 
     def follow(self, obs: Observation) -> None:
         if obs.kind == "request" and obs.api in membership_apis():
@@ -78,12 +79,19 @@ class Departures:
         elif obs.who == "link" and obs.body.get("name") == "closed":
             self._joining.closed(obs)
             if obs.body.get("by", "client") == "client":
-                for last in self.of.values():
-                    last.is_gone |= last.connection == obs.connection
+                self._close(obs.connection)
+
+    def _close(self, connection: int | None) -> None:
+        for last in map(self.of.__getitem__, self._by_connection.pop(connection, ())):
+            last.is_gone |= last.connection == connection
 
     def _asked(self, obs: Observation, client: str) -> None:
         reader = readers_by_api().get(obs.api or "")
-        last = self.of.setdefault(client, _LastFrame(obs.connection))
+        last = self.of.get(client)
+        if last is None or last.is_gone or last.connection != obs.connection:
+            self._by_connection.setdefault(obs.connection, set()).add(client)
+        if last is None:
+            last = self.of[client] = _LastFrame(obs.connection)
         last.connection, last.is_gone = obs.connection, False
         last.may_stay |= bool(obs.instance) or _is_thread(obs)
         if reader is not None and reader.is_leave(obs):
