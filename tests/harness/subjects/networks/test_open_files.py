@@ -31,14 +31,14 @@ def test_a_process_may_open_as_many_files_as_the_system_lets_it() -> None:
 
 
 def test_a_connection_that_cannot_be_accepted_is_reported_once_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
-    accepting, said = logging.getLogger("trio.serve_listeners"), list[str]()
+    accepting, lines = logging.getLogger("trio.serve_listeners"), list[str]()
 
-    with open_files_raised(said.append):
+    with open_files_raised(lines.append):
         for _ in range(3):
             accepting.error("accept returned %s (%s); retrying in %s seconds", "EMFILE", "Too many open files", 0.1, exc_info=True)
 
-    assert len(said) == 1
-    assert f"this process may open {open_files_max()} files and connections" in said[0]
+    assert len(lines) == 1
+    assert f"this process may open {open_files_max()} files and connections" in lines[0]
     assert not caplog.records
     accepting.error("accept returned EMFILE")
     assert len(caplog.records) == 1

@@ -9,8 +9,8 @@ from typing import Final
 
 try:
     import resource
-except ImportError:  # Windows has no such limit
-    resource = None  # type: ignore[assignment]
+except ImportError:
+    resource = None  # type: ignore[assignment]  # Windows has no such limit
 
 __all__ = ["open_files_max", "open_files_raised", "raise_open_files"]
 
