@@ -19,7 +19,7 @@ __all__ = ["IS_FAST", "dealt", "too_long_for_a_change_in_hand"]
 IS_FAST: Final = bool(os.environ.get("GROUPPROOF_FAST"))
 
 LONG: Final = ("slow", "java", "docker", "network")
-PARAMETERS_MAX: Final = 12
+PARAMETERS_MAX: Final = 8
 SHARE: Final = 10
 """Of a test with more parameters one in so many runs."""
 

@@ -10,6 +10,7 @@ from groupproof.protocol.wire.log_batches import read_log
 from groupproof.protocol.wire.offsets_topic import OffsetsTopic
 
 
+@pytest.mark.slow
 def test_the_logs_that_are_timed_hold_what_they_say_and_nothing_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(offsets_topic, "_ROUNDS", 1)
     topic = OffsetsTopic(0)

@@ -87,5 +87,6 @@ async def checks_one_bounce_of_three(pair: Pair) -> None:
 @pytest.mark.requirement("ASSIGN-01", "CLIENT-62")
 @pytest.mark.parametrize("run", [in_virtual_time, in_real_time])
 @pytest.mark.parametrize("checks", [checks_two_bounces, checks_one_bounce_of_three])
+@pytest.mark.slow
 def test_a_group_comes_from_eager_to_cooperative_without_a_partition_ever_having_two_owners(checks: Story, run: Callable[..., None]) -> None:
     run(checks, topics={"t": PARTITIONS})

@@ -40,6 +40,7 @@ observations = st.builds(
 
 
 @given(st.lists(observations, max_size=3))
+@pytest.mark.slow
 def test_a_trace_survives_its_lines(trace: list[Observation]) -> None:
     assert list(read_trace(write_trace(trace))) == trace
 

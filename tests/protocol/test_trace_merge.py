@@ -36,6 +36,7 @@ def merged(files: Sequence[Path], root: Path, rows: int) -> list[Observation]:
     st.integers(1, 5),
     st.booleans(),
 )
+@pytest.mark.slow
 def test_files_that_are_merged_in_columns_come_as_row_by_row(
     files: Sequence[Sequence[tuple[int, Observation]]], rows: int, group_rows: int, has_statistics: bool
 ) -> None:

@@ -101,6 +101,7 @@ LEAVING = {
 
 
 @pytest.mark.parametrize("engine", ["simulator", "trio", "sockets"])
+@pytest.mark.slow
 def test_a_schedule_is_replayed_by_each_engine_with_the_same_verdict(groupproof: Call, tmp_path: Path, engine: str) -> None:
     (tmp_path / "ill.json").write_text(json.dumps(LEAVING))
     (tmp_path / "well.json").write_text(json.dumps(LEAVING | {"simulation": within_seconds().to_json()}))

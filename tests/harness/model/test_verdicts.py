@@ -21,6 +21,7 @@ def test_nothing_judged_is_never_a_pass() -> None:
 
 
 @given(st.lists(st.sampled_from(Verdict), min_size=1))
+@pytest.mark.slow
 def test_the_order_in_which_verdicts_come_does_not_matter(verdicts: list[Verdict]) -> None:
     assert worst(verdicts) is worst(reversed(verdicts))
     assert worst(verdicts) in verdicts

@@ -30,6 +30,7 @@ Blocks = Callable[[Sequence[Observation], int], Iterator[TraceBlock]]
 
 
 @given(st.lists(ACTS, min_size=1, max_size=14), st.sampled_from([7, 60, 1_000]), st.sampled_from([columns, lines]))
+@pytest.mark.slow
 def test_whatever_befalls_a_group_with_epochs_blocks_and_rows_say_the_same(
     acts: Sequence[Callable[[StillEpochs], object]], rows: int, blocks: Blocks
 ) -> None:

@@ -93,6 +93,7 @@ def with_twins(trace: Trace, twins: Sequence[int]) -> Trace:
     st.sampled_from([columns, lines]),
     st.sampled_from([0, 5, 25]),
 )
+@pytest.mark.slow
 def test_whatever_befalls_a_group_blocks_and_rows_say_the_same(
     acts: Sequence[Callable[[Still], object]],
     twins: Sequence[int],
@@ -126,6 +127,7 @@ def wholes() -> Iterator[tuple[str, Trace]]:
 
 
 @pytest.mark.parametrize("rows", [50, 2_000])
+@pytest.mark.slow
 def test_planted_violations_say_the_same_in_blocks(rows: int) -> None:
     for name, trace in wholes():
         assert by_blocks(trace, rows) == by_rows(trace), name
@@ -153,6 +155,7 @@ def simulated(folder: Path, **settings: object) -> Trace:
 
 
 @pytest.mark.parametrize("settings", [{}, {"seed": 8, "members": 4}, {"member_variant": "commits-with-previous-generation"}])
+@pytest.mark.slow
 def test_a_swarm_of_faults_says_the_same_in_blocks(settings: dict[str, object], tmp_path: Path, passed: list[int]) -> None:
     trace = simulated(tmp_path, **settings)
 

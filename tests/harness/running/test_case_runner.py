@@ -249,6 +249,7 @@ def test_the_end_of_a_shared_process_is_laid_at_the_door_of_who_ends_it_alone() 
 
 
 @pytest.mark.parametrize("name", ["sync/classic/illegal-generation", "join/classic/unknown-member-id", "heartbeat/classic/unknown-member-id"])
+@pytest.mark.slow
 def test_a_client_that_closes_its_connection_on_errors_is_affected_once_and_judged_as_others_are(name: str) -> None:
     subject = ReferenceSubject(run_shim, variant="hangs-up-after-errors", is_virtual=False)
     stage = Stage(subject=subject, reference_peers=ReferenceSubject(run_shim, is_virtual=False), profile="kafka-4.1", seed=7)

@@ -49,6 +49,7 @@ def test_nobody_is_blamed_for_an_id_that_a_client_repeats(id: str) -> None:
 
 
 @pytest.mark.parametrize("rows", [50, 2_000])
+@pytest.mark.slow
 def test_planted_violations_are_found_behind_one_id(rows: int) -> None:
     for name, trace in wholes():
         expected = by_rows(trace)

@@ -104,6 +104,7 @@ def test_a_member_polls_for_its_commits_and_its_interval_and_no_more(tmp_path: P
     assert len(timeouts_ms) < 60 / 2.5 + 15
 
 
+@pytest.mark.slow
 def test_a_member_that_owns_nothing_polls_for_no_commit_and_commits_in_time_once_it_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     polls: dict[str, list[float]] = defaultdict(list)
     poll = Consumer.poll

@@ -55,6 +55,7 @@ def _earlier(draw: st.DrawFn, record: CoordinatorRecord, other: Sequence[Coordin
 
 @pytest.mark.requirement("CGL-14")
 @given(logs())
+@pytest.mark.slow
 def test_what_compaction_left_of_a_log_loads_to_the_same_group(drawn: tuple[ConsumerGroup, list[CoordinatorRecord]]) -> None:
     group, log = drawn
 

@@ -149,6 +149,7 @@ class Refusing(History):
 
 
 @pytest.mark.parametrize("profile", ["kafka-4.0", "kafka-4.4"])
+@pytest.mark.slow
 def test_a_refused_heartbeat_leaves_all_members_as_they_were_though_few_were_copied(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
     before: list[Any] = []
     undone: list[bool] = []

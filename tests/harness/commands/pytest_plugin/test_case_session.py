@@ -106,6 +106,7 @@ def test_a_coordinator_is_run_likewise(pytester: pytest.Pytester) -> None:
     assert json.loads((pytester.path / "out" / "report.json").read_text())["subject"]["side"] == "coordinator"
 
 
+@pytest.mark.slow
 def test_cases_of_the_consumer_protocol_are_items_and_skipped_for_who_does_not_speak_it(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -311,6 +311,7 @@ def test_what_no_other_member_explains_is_the_coordinators(epochs_seen: Trace) -
     assert "CGI-03" in back.case.requirements
 
 
+@pytest.mark.slow
 def test_what_a_member_besides_the_tap_can_have_done_blames_nobody() -> None:
     assert "others may have been in it" in why_not(played(two_with_epochs(stranger=True), settings=EPOCHS))
 

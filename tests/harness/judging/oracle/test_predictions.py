@@ -61,6 +61,7 @@ def conversation(profile: str = "kafka-4.1", **options: Any) -> Trace:
 @pytest.mark.parametrize(
     ("late_ms", "gravest", "proof"), [(0, Verdict.OK, None), (5_000, Verdict.NON_STRICT, Proof.TIMING), (3_600_000, Verdict.FAILED, Proof.LIVENESS)]
 )
+@pytest.mark.slow
 def test_a_topic_that_is_known_late_is_not_strict_and_one_that_is_never_known_fails_if_every_run_shows_it(
     case: str, late_ms: int, gravest: Verdict, proof: Proof | None
 ) -> None:

@@ -89,6 +89,7 @@ class SilentBrokers(AddressedBrokers):
 
 
 @pytest.mark.parametrize(("jobs", "hint"), [(64, "; if the broker is slow, run fewer cases side by side: --jobs 8"), (8, "")])
+@pytest.mark.slow
 def test_who_has_a_slow_broker_learns_how_to_ask_less_of_it(jobs: int, hint: str) -> None:
     subject = SilentBrokers(bootstrap=[("h", 1)], security=Security(), say=lambda _: None, spec="h:1", asked_profile="kafka-4.1")
     config = RunConfig(cases=SOME, profile="kafka-4.1", level="must", seed=1, jobs=jobs, command=["groupproof"])

@@ -60,6 +60,7 @@ def test_a_requested_setting_is_unmet_at_the_broker_that_lacks_it_alone() -> Non
     run_story(SETTINGS, story, limited)
 
 
+@pytest.mark.slow
 def test_every_case_is_judged_by_the_settings_of_its_own_coordinator() -> None:
     async def story(cluster: PooledCluster, groups: Mapping[int, str], stage: BrokerStage) -> None:
         nodes = set()

@@ -84,6 +84,7 @@ def test_a_broker_that_refuses_the_config_keeps_its_setting_unmet() -> None:
     assert _why(play).endswith(f"can't be given {{'{CONFIG}': '0'}}: The group does not take these configs.")
 
 
+@pytest.mark.slow
 def test_a_coordinator_that_does_not_learn_of_the_config_keeps_its_setting_unmet(monkeypatch: pytest.MonkeyPatch) -> None:
     accepted = {"error_code": 0, "error_message": None, "resource_type": ConfigResource.GROUP.value, "resource_name": "g"}
     monkeypatch.setitem(broker_module._ANSWERS, Api.INCREMENTAL_ALTER_CONFIGS, lambda *_: {"responses": (accepted,)})

@@ -104,6 +104,7 @@ def test_a_case_that_needs_an_unlisted_setting_says_how_to_report_it() -> None:
 
 
 @pytest.mark.parametrize("name", ["metadata-lost", "commit-without-metadata"])
+@pytest.mark.slow
 def test_a_bug_is_still_found_where_settings_are_unreported(name: str) -> None:
     assert judged(named(TOO_LONG), {METADATA: 10_000}, variant=variant_named(name)).verdict is Verdict.FAILED
 

@@ -27,6 +27,7 @@ WERE_BLAMED = [(148, 8), (222, 8), (398, 8), (37, 6), (118, 6), (197, 6), (4206,
 
 
 @pytest.mark.parametrize(("seed", "members"), [*((seed, 8) for seed in range(1, 9)), *WERE_BLAMED])
+@pytest.mark.slow
 def test_a_swarm_of_faults_is_nobodys_fault(seed: int, members: int, tmp_path: Path) -> None:
     assert blamed(Simulation(seed=seed, members=members, duration_ms=60_000), tmp_path) == {}
 

@@ -25,6 +25,7 @@ def _broken(trace: Trace) -> set[str]:
 
 
 @pytest.mark.parametrize("profile", ["kafka-4.0", "kafka-4.1", "kafka-4.2", "kafka-4.3", "kafka-4.4"])
+@pytest.mark.slow
 def test_the_reference_breaks_none(profile: str) -> None:
     traces = [trace_of(profile, seed, STEPS) for seed in SEEDS]
 
