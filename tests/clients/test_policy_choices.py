@@ -117,7 +117,7 @@ SHOWN_ELSEWHERE = {
     "heartbeats_after_leave": "tests.clients.member.test_member_close",
 }
 OF_THE_SHIM = (
-    "assignment_reported", "commits_untold", "goodbye", "lacks", "line_delay_ms", "own_settings", "poll_pause_ms", "start_ms", "tells_assigned", "tells_offsets_committed", "tells_records", "tells_records_from",
+    "assignment_reported", "commits_unreported", "goodbye", "lacks", "line_delay_ms", "own_settings", "poll_pause_ms", "start_ms", "tells_assigned", "tells_offsets_committed", "tells_records", "tells_records_from",
 )  # fmt: skip
 OF_THE_CONNECTIONS = ("hangs_up_after_errors", "lookups_go_to", "repeats_correlations")  # shown by the tests of connections, by other names
 

@@ -177,7 +177,7 @@ class Policy:
     )  # fields of subscribe that the client refuses, and settings of its own
     lacks: frozenset[str] = frozenset()  # capabilities
     start_ms: int = 0  # until the process sends hello
-    commits_untold: bool = False  # its commits return nothing; commit errors are reported separately
+    commits_unreported: bool = False  # its commits return nothing; commit errors are reported separately
     line_delay_ms: int = 0  # the delay of each line of the shim
 
     assignment_reported: Literal["called-back", "asked"] = "called-back"  # asked: no callback; the program asks after each poll what it owns

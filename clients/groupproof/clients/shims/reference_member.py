@@ -164,7 +164,7 @@ class ShimMember:
         if command.get("mode", "sync") == "async":
             return {"offsets": _offsets(self._consumer.commit_async(offsets))}
         committed = await self._consumer.commit(offsets)
-        if self._policy.commits_untold:
+        if self._policy.commits_unreported:
             return {"offsets": _offsets(committed.offsets), "outcome": "unknown"}
         if committed.error is not None:
             raise ConsumerError(committed.error, f"the commit was answered {committed.error}")
@@ -268,7 +268,7 @@ class ShimMember:
             self._report({"name": "error", "error": ended.error, "message": ended.message, "fatal": ended.fatal})
             return
         listed = [{"topic": topic, "partition": partition, "offset": offset} for (topic, partition), offset in sorted(ended.offsets.items())]
-        if self._policy.commits_untold:
+        if self._policy.commits_unreported:
             self._on_end(Fail(error=ended.error, message="a commit failed", fatal=False)) if ended.error is not None else None
             self._report({"name": "offsets_committed", "outcome": "unknown", "offsets": listed})
             return

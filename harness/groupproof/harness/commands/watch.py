@@ -179,7 +179,7 @@ def _show(watch: TopicWatch, options: _Options) -> int:
     """Print the groups: as JSON, as the history of the named groups, or as a table of all."""
     from rich.console import Console
 
-    from groupproof.harness.reports.texts.watch_text import UNTOLD, history_of, table_of
+    from groupproof.harness.reports.texts.watch_text import NO_REQUESTS, history_of, table_of
 
     healths = watch.healths(options.groups)
     if missing := set(options.groups) - watch.history.groups.keys():
@@ -189,7 +189,7 @@ def _show(watch: TopicWatch, options: _Options) -> int:
         return 0
     view: RenderableType
     if options.groups:
-        view = "\n".join([*(line for health in healths for line in history_of(health)), UNTOLD])
+        view = "\n".join([*(line for health in healths for line in history_of(health)), NO_REQUESTS])
         click.echo(view)
     else:
         view = table_of(healths, _title(watch))

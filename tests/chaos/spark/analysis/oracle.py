@@ -29,7 +29,7 @@ def _cause(reason: str | None, own: str | None, is_initial: bool | None) -> str:
     text = reason or ""
     entry = reason_of(text if own is None or "; client reason:" in text else f"{text}; client reason: {own}")
     if entry is None or entry.cause is Cause.NEW_MEMBER:
-        return (Cause.FIRST_MEMBER if is_initial else Cause.UNTOLD if entry is None else Cause.NEW_MEMBER).value
+        return (Cause.FIRST_MEMBER if is_initial else Cause.UNREPORTED if entry is None else Cause.NEW_MEMBER).value
     finer = cause_of_client_reason(entry.client)
     if entry.cause is Cause.LEFT:
         return (finer or Cause.LEFT).value
@@ -57,7 +57,7 @@ class Oracle:
     @staticmethod
     def _read(file: Path, side: str, release: str | None) -> str:
         text = "NULL::VARCHAR" if release is None else f"'{release}'"
-        return f"SELECT *, filename AS file, file_row_number AS pos, '{side}' AS side, {text} AS told_release FROM read_parquet('{file}', filename = true, file_row_number = true)"
+        return f"SELECT *, filename AS file, file_row_number AS pos, '{side}' AS side, {text} AS source_release FROM read_parquet('{file}', filename = true, file_row_number = true)"
 
     def facts(self, query: Query, columns: Iterable[str]) -> list[tuple[Any, ...]]:
         return self.rows(f"facts {query.name}", columns)

@@ -1,4 +1,4 @@
--- The oracle of the queries: the same questions in DuckDB's SQL, written without a look at how Spark is asked. `trace` holds the observations with file, pos, side, told_release.
+-- The oracle of the queries: the same questions in DuckDB's SQL, written without a look at how Spark is asked. `trace` holds the observations with file, pos, side, source_release.
 -- cause_of(reason, own words of who left, is initial) and left_because(own words) are Python's, and read reasons as `trace explain` does.
 
 CREATE TABLE o AS SELECT * FROM trace QUALIFY row_number() OVER (PARTITION BY side, run, "case", seq ORDER BY file, pos) = 1;
@@ -23,7 +23,7 @@ CREATE TABLE rel AS
     SELECT run, "case", client, 0, trim(concat_ws(' ', body ->> 'client_software_name', body ->> 'client_software_version')) FROM o
     WHERE api = 'ApiVersions' AND kind = 'request' AND who <> 'member')
   SELECT run, "case", client, max((rank, words))[2] AS words FROM said WHERE client IS NOT NULL AND words <> '' GROUP BY run, "case", client;
-CREATE TABLE run_rel AS SELECT run, "case", max(told_release) AS run_words FROM o GROUP BY ALL;
+CREATE TABLE run_rel AS SELECT run, "case", max(source_release) AS run_words FROM o GROUP BY ALL;
 
 CREATE TABLE ex0 AS
   WITH q AS (SELECT * FROM fr WHERE kind = 'request' AND connection IS NOT NULL AND correlation IS NOT NULL

@@ -22,7 +22,7 @@ SAID = {
     f"leader {ID} re-joining group; client reason: cached metadata has changed": (Cause.PARTITIONS, ID),
     f"Updating metadata for member {ID} during Stable; client reason: need to revoke partitions": (Cause.HANDOVER, ID),
     "freshly-loaded group is over capacity": (Cause.OVER_CAPACITY, None),
-    "something that no release says": (Cause.UNTOLD, None),
+    "something that no release says": (Cause.UNREPORTED, None),
 }
 
 
@@ -37,7 +37,7 @@ def test_reasons_mean_the_same_as_to_trace_explain(spark: SparkSession) -> None:
     rows = frame.select("said", later.alias("cause"), first.alias("first"), member_of_reason(f.col("said")).alias("member")).collect()
 
     assert {row["said"]: (row["cause"], row["member"]) for row in rows} == {text: (cause.value, member) for text, (cause, member) in SAID.items()}
-    assert {row["first"] for row in rows if row["cause"] in (Cause.NEW_MEMBER, Cause.UNTOLD)} == {Cause.FIRST_MEMBER.value}
+    assert {row["first"] for row in rows if row["cause"] in (Cause.NEW_MEMBER, Cause.UNREPORTED)} == {Cause.FIRST_MEMBER.value}
     for text, (_, member) in SAID.items():
         reason = reason_of(text)
         assert (None if reason is None else reason.member) in (member, None)

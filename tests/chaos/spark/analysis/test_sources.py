@@ -92,9 +92,9 @@ def test_files_of_every_kind_become_one_frame(spark: SparkSession, tmp_path: Pat
         Source(path=tmp_path / "x.parquet", side="coordinator", release="own 1", run="r"),
     ]
 
-    rows = raw_of(spark, sources).select("run", "side", "told_release", "kind", "state_after", "row").collect()
+    rows = raw_of(spark, sources).select("run", "side", "source_release", "kind", "state_after", "row").collect()
 
-    assert {(row["side"], row["told_release"]) for row in rows} == {("", None), ("coordinator", "own 1")}
+    assert {(row["side"], row["source_release"]) for row in rows} == {("", None), ("coordinator", "own 1")}
     assert {row["run"] for row in rows if row["side"]} == {"r"}
     assert [row["state_after"] for row in rows if row["kind"] == "transition"] == ["PreparingRebalance", "CompletingRebalance"]
     assert len(rows) == 2 * len(keeping().trace) + 3

@@ -25,7 +25,7 @@ FROM_2_4 = {"handover", "static-replaced", "admin-removal", "sync-timeout"}
 def _expected(release: str, source: str) -> dict[str, list[Cause]]:
     groups = {group: list(causes) for group, causes in EXPECTED.items() if release != "1.1.0" or group not in FROM_2_4}
     for group, number in NEVER_LOGGED if (release, source) == ("1.1.0", "all") else ():
-        groups[group][number] = Cause.UNTOLD
+        groups[group][number] = Cause.UNREPORTED
     return groups
 
 
@@ -45,7 +45,7 @@ def test_each_provoked_rebalance_is_explained_by_its_cause(release: str, source:
 
 @pytest.mark.parametrize(("release", "source"), [("4.1.0", "info"), ("1.1.0", "all")])
 def test_at_least_ten_kinds_are_recognised_from_a_brokers_log_only(release: str, source: str) -> None:
-    assert len({rebalance.cause for rebalance in explained(release, source)} - {Cause.UNTOLD}) >= 10
+    assert len({rebalance.cause for rebalance in explained(release, source)} - {Cause.UNREPORTED}) >= 10
 
 
 @pytest.mark.parametrize(("release", "source"), [("4.1.0", "info"), ("1.1.0", "all")])
@@ -107,7 +107,7 @@ def test_a_leave_on_the_poll_interval_is_inferred_by_exclusion_where_no_line_tel
 def test_where_not_even_joins_are_logged_every_possible_cause_is_named() -> None:
     left = by_group(explained("1.1.0", "info"))["poll-interval"][2]
 
-    assert left.cause is Cause.UNTOLD
+    assert left.cause is Cause.UNREPORTED
     assert left.also[0] is Cause.POLL_INTERVAL, "the most frequent in the field comes first"
     assert {Cause.NEW_MEMBER, Cause.CLOSED, Cause.PARTITIONS} <= set(left.also)
 
@@ -144,7 +144,7 @@ def test_a_group_that_was_empty_waited_for_the_initial_delay() -> None:
 def test_every_cause_is_sorted_into_one_branch_and_client_changes_further() -> None:
     assert set(SORTED) == set(Cause)
     for cause, (branch, kind, words) in SORTED.items():
-        assert (branch is Branch.CLIENTS and cause is not Cause.UNTOLD) == (kind is not None)
+        assert (branch is Branch.CLIENTS and cause is not Cause.UNREPORTED) == (kind is not None)
         assert words.format(member="m0")
     assert {SORTED[cause].kind for cause in (Cause.HEARTBEAT_TIMEOUT, Cause.POLL_INTERVAL, Cause.CLOSED)} == {Kind.LOST}
     assert {SORTED[cause].branch for cause in (Cause.PARTITIONS, Cause.MOVED)} == {Branch.PARTITIONS, Branch.COORDINATOR}

@@ -52,4 +52,4 @@ def test_27_and_22_are_explained_to_applications() -> None:
 
 
 def test_every_cause_is_spoken_of() -> None:
-    assert {cause for cause in Cause if f"`{cause}`" not in GUIDE} <= {Cause.LEFT, Cause.UNTOLD}
+    assert {cause for cause in Cause if f"`{cause}`" not in GUIDE} <= {Cause.LEFT, Cause.UNREPORTED}

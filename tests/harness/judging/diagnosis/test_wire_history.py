@@ -74,7 +74,7 @@ def test_a_rebalance_whose_cause_nobody_here_shows_is_left_open() -> None:
     story.beat(1_000, "m0", "a-1", 1, error=27)
     found = rebalances_of(story.trace)[1]
 
-    assert (found.cause, found.member) == (Cause.UNTOLD, None)
+    assert (found.cause, found.member) == (Cause.UNREPORTED, None)
     assert found.ended == "still going on where the trace ends"
 
 
@@ -139,4 +139,4 @@ def test_the_silence_of_a_member_that_was_refused_is_not_the_cause_of_a_rebalanc
         story.beat(ms, "m0", "a-1", 1)
     story.beat(6_500, "m0", "a-1", 1, error=27)
 
-    assert (rebalances_of(story.trace)[1].cause, rebalances_of(story.trace)[1].member) == (Cause.UNTOLD, None)
+    assert (rebalances_of(story.trace)[1].cause, rebalances_of(story.trace)[1].member) == (Cause.UNREPORTED, None)

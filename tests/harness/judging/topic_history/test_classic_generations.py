@@ -22,7 +22,7 @@ def test_a_member_that_joins_an_empty_group_is_its_cause_for_certain() -> None:
 
 
 def test_what_a_log_whose_beginning_is_gone_shows_first_has_no_cause() -> None:
-    assert (_settled(begins=40).last.cause, _settled(begins=40).last.is_certain) == (Cause.UNTOLD, False)
+    assert (_settled(begins=40).last.cause, _settled(begins=40).last.is_certain) == (Cause.UNREPORTED, False)
 
 
 def test_after_generations_without_a_record_nothing_is_certain() -> None:

@@ -76,7 +76,7 @@ def test_an_epoch_before_which_nothing_was_stored_has_no_cause() -> None:
     story = _settled()
     story.epoch(5, 2)
 
-    assert (story.last.cause, story.last.is_certain) == (Cause.UNTOLD, False)
+    assert (story.last.cause, story.last.is_certain) == (Cause.UNREPORTED, False)
 
 
 def test_where_several_things_changed_nothing_is_certain() -> None:

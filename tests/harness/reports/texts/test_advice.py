@@ -85,7 +85,7 @@ def test_debug_is_advised_where_the_log_does_not_tell_and_tells_there() -> None:
 
 
 def test_where_the_log_does_not_tell_debug_is_advised() -> None:
-    assert _advised(Cause.UNTOLD) == ["TUNE-07"]
+    assert _advised(Cause.UNREPORTED) == ["TUNE-07"]
     assert "TUNE-07" in _advised(Cause.LEFT, also=(Cause.POLL_INTERVAL, Cause.CLOSED))
     assert "TUNE-07" not in _advised(Cause.POLL_INTERVAL)
 

@@ -89,7 +89,7 @@ def _lines(results: Results, output: Path) -> list[str]:
     lines = [f"{tile.name:{width}}  {tile.figure:>{wide}}  {tile.says}" for tile in tiles]
     causes = sorted(results.found["rebalances"].by("all"), key=lambda row: -row["rebalances"])
     if causes:
-        lines.append("causes: " + ", ".join(f"{row['rebalances']} {row['cause'] or 'untold'}" for row in causes))
+        lines.append("causes: " + ", ".join(f"{row['rebalances']} {row['cause'] or 'unknown'}" for row in causes))
     if results.is_empty:
         lines.append("the traces have no group: there is nothing to analyze")
     return [*lines, f"analysis: {output / PAGE}"]

@@ -27,14 +27,14 @@ def member_of_reason(reason: Column) -> Column:
 
 
 def cause_of_reason(reason: Column, *, is_initial: Column) -> Column:
-    """Return the cause in a coordinator's reason. Before 2.2 there is no reason: then it is `UNTOLD`, except in a group's first rebalance."""
+    """Return the cause in a coordinator's reason. Before 2.2 there is no reason: then it is `UNREPORTED`, except in a group's first rebalance."""
     text = f.coalesce(reason, f.lit(""))
     own = f.trim(f.regexp_replace(text, _CLIENT, ""))
-    cause = _first([(own.rlike(_java(pattern)), meant) for pattern, meant in COORDINATOR_WORDS], Cause.UNTOLD)
+    cause = _first([(own.rlike(_java(pattern)), meant) for pattern, meant in COORDINATOR_WORDS], Cause.UNREPORTED)
     of_client = f.lower(f.regexp_extract(text, _CLIENT, 1))
     by_client = _first([(of_client.contains(words), meant) for words, meant in CLIENT_WORDS], None)
     return (
-        f.when(is_initial & cause.isin(Cause.NEW_MEMBER.value, Cause.UNTOLD.value), Cause.FIRST_MEMBER.value)
+        f.when(is_initial & cause.isin(Cause.NEW_MEMBER.value, Cause.UNREPORTED.value), Cause.FIRST_MEMBER.value)
         .when((cause == Cause.LEFT.value) & by_client.isNotNull(), by_client)
         .when(cause.isin(*(cause.value for cause in _AGAIN)) & by_client.isin(*(cause.value for cause in _SHARPENING)), by_client)
         .otherwise(cause)
@@ -51,7 +51,7 @@ def cause_of_changes(*, is_first: Column, came_seq: Column, left_seq: Column, re
         .when(comes_first, Cause.NEW_MEMBER.value)
         .when(left_seq.isNotNull(), left)
         .when(has_lost, Cause.HEARTBEAT_TIMEOUT.value)
-        .otherwise(Cause.UNTOLD.value)
+        .otherwise(Cause.UNREPORTED.value)
     )
 
 

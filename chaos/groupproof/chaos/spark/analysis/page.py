@@ -68,7 +68,7 @@ def page_of(results: Results) -> str:
         "joiners": bars([(_whose(row), row["after_ms_max"], f"last {row['last']} times of {row['joins']}") for row in _named_clients(found["slowest-joiners"])]),
         "jitter": bars([(_whose(row), row["interval_ms_spread"] or 0.0, _beats(row)) for row in _jitter(found["heartbeat-jitter"])], colour="preparing"),
         "errors": bars(_errors(found["requests"]), says=lambda count: f"{count:,.0f}", colour="bad"),
-        "causes": bars([(row["cause"] or "untold", row["rebalances"], f"p99 {time_label(row['lasted_ms_p99'] or 0)}") for row in _causes(found)],
+        "causes": bars([(row["cause"] or "unknown", row["rebalances"], f"p99 {time_label(row['lasted_ms_p99'] or 0)}") for row in _causes(found)],
                        says=lambda count: f"{count:,.0f}"),
     }  # fmt: skip
     return environment().from_string(template).render(

@@ -73,7 +73,7 @@ def _run_of(side: Path, runs: Sequence[str]) -> str | None:
 
 
 def raw_of(spark: SparkSession, sources: Sequence[Source]) -> DataFrame:
-    """Return the observations with their place, `side` and `told_release`; raise `WrongUsage` for a file that is no trace."""
+    """Return the observations with their place, `side` and `source_release`; raise `WrongUsage` for a file that is no trace."""
     frames = [
         _marked(spark.createDataFrame(pa.Table.from_batches([source.observations]), placed_schema()), source)
         for source in sources
@@ -96,7 +96,7 @@ def _is_alone(source: Source) -> bool:
 def _marked(frame: DataFrame, source: Source) -> DataFrame:
     from pyspark.sql import functions as f
 
-    rows = frame.withColumn("side", f.lit(source.side)).withColumn("told_release", f.lit(source.release).cast("string"))
+    rows = frame.withColumn("side", f.lit(source.side)).withColumn("source_release", f.lit(source.release).cast("string"))
     return rows if source.run is None else rows.withColumn("run", f.lit(source.run))
 
 

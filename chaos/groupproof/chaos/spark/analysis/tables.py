@@ -48,7 +48,7 @@ def name_in(body: str = "body") -> Column:
 
 
 class Tables:
-    """Views of `raw`: the rows of a trace with `side` (members, coordinator or tap, in the folder of a load), `told_release` and their place.
+    """Views of `raw`: the rows of a trace with `side` (members, coordinator or tap, in the folder of a load), `source_release` and their place.
 
     `is_repeated` says that some observations are repeated, of which one counts; `keep` stores views for several queries.
     """
@@ -78,9 +78,9 @@ class Tables:
         found = self.rows.groupBy(*RUN).agg(
             f.min(f.when(answers, f.expr(WITNESS))).alias("witness"),
             f.min(f.when(answers, f.expr(OWN_WITNESS))).alias("own_witness"),
-            f.max("told_release").alias("told_release"),
+            f.max("source_release").alias("source_release"),
         )
-        return self._keep("told", found)
+        return self._keep("subscriptions", found)
 
     @cached_property
     def frames(self) -> DataFrame:
@@ -97,7 +97,7 @@ class Tables:
         frames = self.frames.where("connection is not null and correlation is not null")
         paired = frames.groupBy(*RUN, "connection", "correlation", "api").agg(
             f.max("group").alias("group"),
-            f.max("client").alias("client_told"),
+            f.max("client").alias("named_client"),
             f.min(f.when(request, f.struct("seq", "at_ns", "member", "generation", f.size("offsets").alias("offsets")))).alias("q"),
             f.min(f.when(response, f.struct("seq", "at_ns", "member", "generation", "error"))).alias("a"),
             f.max(f.when(response & (f.col("api") == Api.SYNC_GROUP.title), f.col("partitions"))).alias("partitions"),
@@ -105,7 +105,7 @@ class Tables:
             f.max(f.when(request & (f.col("api") == Api.LEAVE_GROUP.title), f.get_json_object("body", "$.members[0].reason"))).alias("reason"),
         )
         rows = paired.select(
-            *GROUP, "api", "connection", "correlation", f.col("client_told").alias("client"),
+            *GROUP, "api", "connection", "correlation", f.col("named_client").alias("client"),
             f.expr("coalesce(nullif(a.member, ''), nullif(q.member, ''))").alias("member"), f.expr("nullif(q.member, '')").alias("asked_member"),
             f.expr("CASE WHEN api = 'JoinGroup' THEN a.generation ELSE coalesce(q.generation, a.generation) END").alias("generation"),
             f.col("q.seq").alias("asked_seq"), f.col("q.at_ns").alias("asked_ns"), f.col("a.seq").alias("answered_seq"), f.col("a.at_ns").alias("answered_ns"),
@@ -176,8 +176,8 @@ class Tables:
     def with_release(self, facts: DataFrame) -> DataFrame:
         """Return the facts with the `release` of their `client`: its own, or else that of the run's clients."""
         joined = facts.join(f.broadcast(self.releases), [*RUN, "client"], "left")
-        rows = f.broadcast(self.subscriptions.select(*RUN, "told_release"))
-        return joined.join(rows, list(RUN), "left").withColumn("release", f.coalesce("said", "told_release")).drop("said", "told_release")
+        rows = f.broadcast(self.subscriptions.select(*RUN, "source_release"))
+        return joined.join(rows, list(RUN), "left").withColumn("release", f.coalesce("said", "source_release")).drop("said", "source_release")
 
     def with_client(self, facts: DataFrame) -> DataFrame:
         """Return facts of a `member` with its `client` and `release`; without an answer to the member, the client is the beginning of its id."""

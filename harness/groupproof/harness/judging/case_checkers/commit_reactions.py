@@ -9,7 +9,7 @@ from groupproof.harness.judging.case_checkers.findings import end, overdue
 from groupproof.harness.judging.case_checkers.trace_queries import accepted, moment, synced
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, waited
 from groupproof.harness.judging.checkers.frame_facts import knew
-from groupproof.harness.judging.untold_commits import UNREPORTED_MS
+from groupproof.harness.judging.unreported_commits import UNREPORTED_MS
 from groupproof.harness.model.case import Judge, checker
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict

@@ -111,7 +111,7 @@ class Causes:
         elif self._has_requests and now.joined_ms is not None and not self._is_wire:
             now.cause, now.certainty, now.also = Cause.POLL_INTERVAL, Certainty.INFERRED, (Cause.CLOSED,)
         else:
-            now.cause, now.certainty, now.also = Cause.UNTOLD, Certainty.INFERRED, _IN_1_1
+            now.cause, now.certainty, now.also = Cause.UNREPORTED, Certainty.INFERRED, _IN_1_1
 
     # The finer causes
 

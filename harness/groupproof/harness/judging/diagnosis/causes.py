@@ -51,7 +51,7 @@ class Cause(StrEnum):
     OVER_CAPACITY = "over-capacity"
     NOT_STORED = "assignment-not-stored"
     FORCED = "forced"
-    UNTOLD = "client-change-untold"
+    UNREPORTED = "client-change-untold"
 
 
 class Certainty(Enum):
@@ -98,7 +98,7 @@ SORTED: Final[dict[Cause, CauseText]] = {
     Cause.OVER_CAPACITY: CauseText(Branch.COORDINATOR, None, "the coordinator loaded more members than group.max.size allows"),
     Cause.NOT_STORED: CauseText(Branch.COORDINATOR, None, "the coordinator could not store the assignment"),
     Cause.FORCED: CauseText(Branch.COORDINATOR, None, "an operator forced it"),
-    Cause.UNTOLD: CauseText(_C, None, "a member joined, left, or changed: this log does not say which"),
+    Cause.UNREPORTED: CauseText(_C, None, "a member joined, left, or changed: this log does not say which"),
 }
 
 WORDS_OF_CONSUMERS: Final[dict[Cause, str]] = {

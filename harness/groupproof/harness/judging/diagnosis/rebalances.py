@@ -65,7 +65,7 @@ class Rebalance:
     started_ms: float
     protocol: str = CLASSIC
     node: int | None = None
-    cause: Cause = Cause.UNTOLD
+    cause: Cause = Cause.UNREPORTED
     certainty: Certainty = Certainty.INFERRED
     also: tuple[Cause, ...] = ()
     member: str | None = None

@@ -105,7 +105,7 @@ def _decide(
 ) -> None:
     """Set the cause of the rebalance. It is certain only if no other event could leave this record: the first member in an empty group."""
     if not was_known and not group.is_whole:
-        made.cause = Cause.UNTOLD
+        made.cause = Cause.UNREPORTED
     elif not members:
         _loss(group, made)
     elif not group.members:

@@ -13,7 +13,7 @@ from groupproof.protocol.wire.offsets_topic import RECORD
 
 __all__ = ["topic_rebalances"]
 
-_UNTOLD: Final = "the topic does not say when it began"
+_UNKNOWN_BEGINNING: Final = "the topic does not say when it began"
 _SETTLED: Final = "settled"
 _UNSETTLED: Final = "still going on where the trace ends"
 
@@ -46,7 +46,7 @@ def _explained(rebalance: LoggedRebalance, begin_ms: float, seq: int) -> Rebalan
     if not is_classic:
         made.joined_ms = None if rebalance.joined_ms is None else rebalance.joined_ms - begin_ms
         made.synced_ms = None if rebalance.settled_ms is None or made.joined_ms is None else rebalance.settled_ms - begin_ms
-    made.ended = _UNTOLD if is_classic else _SETTLED if made.synced_ms is not None else _UNSETTLED
+    made.ended = _UNKNOWN_BEGINNING if is_classic else _SETTLED if made.synced_ms is not None else _UNSETTLED
     made.show(EvidenceLine(seq=seq, at_ms=rebalance.at_ms - begin_ms, text=_evidence(rebalance)))
     return made
 

@@ -191,7 +191,7 @@ def _decide(group: LoggedGroup, made: LoggedRebalance, changes: EpochChanges, *,
     elif have_topics_changed or changes.patterns_changed:
         made.cause, made.is_certain = Cause.PARTITIONS, have_topics_changed and not made.missing
     else:
-        made.cause, made.also = Cause.UNTOLD, (Cause.PARTITIONS, Cause.METADATA)
+        made.cause, made.also = Cause.UNREPORTED, (Cause.PARTITIONS, Cause.METADATA)
 
 
 def _arrival(group: LoggedGroup, made: LoggedRebalance, *, was_empty: bool) -> None:

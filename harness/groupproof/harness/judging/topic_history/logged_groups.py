@@ -107,7 +107,7 @@ class LoggedRebalance:
     at_ms: int
     before: int | None
     generation: int
-    cause: Cause = Cause.UNTOLD
+    cause: Cause = Cause.UNREPORTED
     is_certain: bool = False
     also: tuple[Cause, ...] = ()
     member: LoggedMember | None = None

@@ -65,7 +65,7 @@ _BY_CAUSE: Final[dict[Cause, tuple[str, ...]]] = {
     Cause.OVER_CAPACITY: ("JOIN-56",),
     Cause.STATIC_REPLACED: ("STATIC-16",),
     Cause.SYNC_TIMEOUT: ("DISC-14",),
-    Cause.UNTOLD: ("TUNE-07",),
+    Cause.UNREPORTED: ("TUNE-07",),
     Cause.METADATA: ("TUNE-07",),
 }
 

@@ -13,9 +13,9 @@ from groupproof.harness.judging.topic_history.logged_groups import CLASSIC, Logg
 from groupproof.harness.reports.pictures.svg import time_label
 from groupproof.protocol.wire.offsets_topic import Tally
 
-__all__ = ["UNTOLD", "history_of", "metrics_of", "rebalance_line", "table_of"]
+__all__ = ["NO_REQUESTS", "history_of", "metrics_of", "rebalance_line", "table_of"]
 
-UNTOLD: Final = "The topic holds no requests: it does not say who sent a commit, when a classic group's join phase began, or why a member went."
+NO_REQUESTS: Final = "The topic holds no requests: it does not say who sent a commit, when a classic group's join phase began, or why a member went."
 """What no reader of the topic can know."""
 
 _SHOWN_MEMBERS_MAX: Final = 50

@@ -15,7 +15,7 @@ import trio
 
 from groupproof.harness.judging.conditions import describe, watch
 from groupproof.harness.judging.lag import is_lag, lost_ms
-from groupproof.harness.judging.untold_commits import UNREPORTED_MS, unreported
+from groupproof.harness.judging.unreported_commits import UNREPORTED_MS, unreported
 from groupproof.harness.model.client_timeouts import TermsReader
 from groupproof.harness.model.errors import BrokenShim, KitFailure
 from groupproof.harness.model.plan import (

@@ -73,7 +73,7 @@ class InferredGroup:
     answered: PendingRequest | None = None
     _ended: Newest[int, int] = field(default_factory=lambda: Newest(_ENDED_KEPT))
     _instances: dict[str, str] = field(default_factory=dict)
-    _untold: Counter[str] = field(default_factory=Counter)
+    _unreported: Counter[str] = field(default_factory=Counter)
     _ids: set[str] = field(default_factory=set)
     _members: set[str] = field(default_factory=set)
     _strangers: set[str] = field(default_factory=set)
@@ -90,7 +90,7 @@ class InferredGroup:
         The answer that gave the id says so. Where that answer was lost, the id itself shows it.
         """
         by_name = member[:-_UUID_CHARS]
-        return self._instances.get(member, by_name if self._untold[by_name] else member)
+        return self._instances.get(member, by_name if self._unreported[by_name] else member)
 
     def follow(self, obs: Observation) -> None:
         """Record the next observation, before the invariants check it. `answered` is then the request that it answers."""
@@ -141,7 +141,7 @@ class InferredGroup:
     def _joins_nameless(self, obs: Observation) -> None:
         """Expect an answer that gives a static member a new id. Until it comes, the id may be in no answer."""
         if obs.api == _JOIN and not obs.member and (instance := instance_of(obs)) is not None:
-            self._untold[instance] += 1
+            self._unreported[instance] += 1
 
     def _response(self, obs: Observation) -> None:
         if error_of(obs) in COORDINATOR_UNAVAILABLE:
@@ -163,7 +163,7 @@ class InferredGroup:
         if obs.api == _JOIN or not error_of(obs):
             self._instances[obs.member or ""] = instance
         if obs.api == _JOIN and not asked.member and not error_of(obs):
-            self._untold[instance] -= 1
+            self._unreported[instance] -= 1
 
     def _gave(self, obs: Observation, member: str) -> None:
         """Record what a JoinGroup answer says about the group, before the invariants check it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupproof.harness.judging.untold_commits import unreported
+from groupproof.harness.judging.unreported_commits import unreported
 from groupproof.protocol.trace import Observation
 
 
