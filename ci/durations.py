@@ -3,7 +3,8 @@
     .venv/bin/python ci/durations.py reports/kafka-python reports/java reports/apache-kafka-4.1.0
 
 `--shard` divides the cases by the median of the reports, in tenths of a second, and a run begins with its longest case. A case that takes one client
-much longer than others is also written down for that client. A case that is in none of the reports keeps its figures.
+much longer than others is also written down for that client, and so are the cases that were repeated for it: their verdicts need more than one run.
+A case that is in none of the reports keeps its figures.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, Final
 
 from groupproof.harness.model.report_json import read_report
 
-__all__ = ["FILE", "durations_of", "main", "medians", "much_longer"]
+__all__ = ["FILE", "durations_of", "main", "medians", "much_longer", "repeated"]
 
 FILE: Final = Path(__file__).parents[1] / "harness/groupproof/harness/durations.json"
 LONGER_S: Final = 2.0
@@ -60,13 +61,25 @@ def much_longer(found: Iterable[tuple[Mapping[str, Any], Mapping[str, float]]], 
     }
 
 
+def repeated(folders: Iterable[Path]) -> dict[str, list[str]]:
+    """Return by client the cases whose verdict rests on several runs."""
+    reports = [report for report in map(read_report, folders) if report["subject"]["side"] == "client"]
+    return {
+        report["subject"]["name"]: sorted(case["id"] for case in report["cases"] if case["time"] == "wall" and not case["stability"].endswith("/1"))
+        for report in reports
+    }
+
+
 def main(folders: Iterable[str], file: Path = FILE) -> int:
     """Write the file anew with what the reports in `folders` tell; return 0."""
     before = json.loads(file.read_text("utf-8")) if file.exists() else {}
-    found = [durations_of(Path(folder)) for folder in folders]
+    paths = [Path(folder) for folder in folders]
+    found = [durations_of(path) for path in paths]
     both = {side: dict(sorted({**before.get(side, {}), **cases}.items())) for side, cases in medians(found).items()}
     of_clients = {**before.get("of_clients", {}), **much_longer(found, both["client"])}
-    file.write_text(json.dumps({**both, "of_clients": dict(sorted(of_clients.items()))}, indent=1) + "\n", "utf-8")
+    of_several_runs = {**before.get("repeated", {}), **repeated(paths)}
+    written = {**both, "of_clients": dict(sorted(of_clients.items())), "repeated": dict(sorted(of_several_runs.items()))}
+    file.write_text(json.dumps(written, indent=1) + "\n", "utf-8")
     return 0
 
 

@@ -48,6 +48,18 @@ def test_the_file_is_written_from_folders(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "durations.json").read_text())["client"] == {"join/classic/a": 3.0}
 
 
+def test_a_case_that_was_repeated_for_a_client_is_named(tmp_path: Path) -> None:
+    once, often = a_run(1.0), a_run(3.0)
+    often["cases"][0]["stability"] = "3/3"
+    often["subject"]["name"] = "often"
+    virtual = a_run(0.0, time="virtual")
+    virtual["cases"][0]["stability"], virtual["subject"]["name"] = "3/3", "virtual"
+
+    found = durations.repeated(in_folder(tmp_path / str(number), run) for number, run in enumerate((once, often, virtual)))
+
+    assert found == {once["subject"]["name"]: [], "often": ["join/classic/a"], "virtual": []}
+
+
 def test_a_case_that_is_in_no_report_keeps_its_figures(tmp_path: Path) -> None:
     file = tmp_path / "durations.json"
     others = {"other": {"leave/classic/b": 9.0}}

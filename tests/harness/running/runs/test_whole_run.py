@@ -16,6 +16,7 @@ from groupproof.harness.model.errors import BrokenEnvironment, RunError
 from groupproof.harness.model.script import Script
 from groupproof.harness.model.verdicts import Goodbye, Level, Verdict
 from groupproof.harness.running.case_runner import Progress
+from groupproof.harness.running.runs import client_run
 from groupproof.harness.running.runs.whole_run import BROKEN_MAX, CertifyRun, RunConfig, info_of
 from groupproof.harness.subjects.client_registry import candidate
 from groupproof.harness.subjects.shims.contract_lines import Hello
@@ -107,6 +108,16 @@ def test_a_failure_that_is_known_to_come_each_time_is_failing_and_one_of_chance_
 
     assert real.failing() == {"a/classic/1"}
     assert virtual.failing() == frozenset()
+
+
+def test_a_case_that_was_repeated_before_counts_as_one_that_needs_several_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client_run, "repeated_cases", lambda client: frozenset({f"{client}/classic/1"}))
+    registered = candidate("groupproof", (), profile="kafka-4.1", seed=1, say=lambda _: None)
+
+    run = client_run.ClientRun(registered, made(CASES).config, say=lambda *_: None, on_hello=lambda _: None)
+
+    assert run.repeated_before() == {"groupproof/classic/1"}
+    assert made(CASES, is_virtual=False).repeated_before() == frozenset()
 
 
 def test_an_interruption_keeps_what_was_reached() -> None:

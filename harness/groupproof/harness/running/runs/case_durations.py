@@ -13,7 +13,7 @@ from groupproof.harness.model.case import Case
 from groupproof.harness.model.case_length import length_ms
 from groupproof.harness.model.report_json import read_report
 
-__all__ = ["durations_in", "expected_ms", "shipped_durations"]
+__all__ = ["durations_in", "expected_ms", "repeated_cases", "shipped_durations"]
 
 
 @cache
@@ -33,6 +33,11 @@ def durations_in(report: Path) -> Mapping[str, float]:
     """Return seconds by case id from a report's file or folder; raise `WrongUsage` for a path that is no report."""
     found: Mapping[str, Any] = read_report(report)
     return {case["id"]: case["duration_s"] for case in found["cases"]}
+
+
+def repeated_cases(client: str) -> frozenset[str]:
+    """Return the ids of the cases whose verdicts needed several runs of this client."""
+    return frozenset(_shipped()["repeated"].get(client, ()))
 
 
 def expected_ms(case: Case, client: str = "") -> float:

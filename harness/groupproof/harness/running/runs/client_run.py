@@ -18,6 +18,7 @@ from groupproof.harness.running.case_runner import CaseStage, Progress, Runner
 from groupproof.harness.running.plans.client_stage import Stage
 from groupproof.harness.running.plans.own_assignor import own_assignor_of
 from groupproof.harness.running.plans.plan_runner import Limits
+from groupproof.harness.running.runs.case_durations import repeated_cases
 from groupproof.harness.running.runs.whole_run import BROKEN_MAX, CertifyRun, RunConfig, RunOutcome, Say, info_of
 from groupproof.harness.subjects.client_registry import Candidate, reference_subject
 from groupproof.harness.subjects.shims.contract_lines import Hello
@@ -72,6 +73,9 @@ class ClientRun(CertifyRun):
     def lack(self, case: Case) -> str:
         """Return why the subject cannot run the case; empty where it can."""
         return lack_of(case, self._candidate.subject.hello.capabilities, self.config.profile)
+
+    def repeated_before(self) -> frozenset[str]:
+        return repeated_cases(self._candidate.name)
 
     def _stage(self) -> Stage:
         config, subject = self.config, self._candidate.subject

@@ -172,12 +172,17 @@ class CertifyRun(ABC):
         return self.config.expectations.about(self.release, self.config.profile)
 
     def failing(self) -> frozenset[str]:
-        """Return the cases that are known to fail each time: their verdicts need more than one run. None with `--hold`, which runs one at a time, or
-        in virtual time, where speed does not matter."""
+        """Return the cases whose verdicts need more than one run: those that are known to fail each time, and those that were repeated before.
+        None with `--hold`, which runs one at a time, or in virtual time, where speed does not matter."""
         if self.config.hold is not None or self.is_virtual:
             return frozenset()
         entries = [entry for entry in self._known_failures() if not entry.by_chance]
-        return frozenset(case.id for case in self.config.cases if any(entry.covers(case.id) for entry in entries))
+        known = frozenset(case.id for case in self.config.cases if any(entry.covers(case.id) for entry in entries))
+        return known | self.repeated_before()
+
+    def repeated_before(self) -> frozenset[str]:
+        """Return the cases that earlier runs of this subject repeated."""
+        return frozenset()
 
     def _excuse(self, result: CaseResult) -> KnownFailure | None:
         # Whether an entry over several cases holds is clear only at the end.
