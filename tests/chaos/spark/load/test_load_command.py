@@ -48,6 +48,8 @@ def test_a_load_leaves_its_trace_and_a_summary(tmp_path: Path, capsys: pytest.Ca
     [
         (["--churn", "third-die"], "did you mean third-dies"),
         (["--client", "franz-go"], "the client of the members is reference, librdkafka or kafka-python"),
+        (["--client", "kafka-python", "--dialect", "consumer"], "kafka-python does not speak the dialect consumer"),
+        (["--dialect", "share"], "members of a load speak classic or consumer, not 'share'"),
         (["--client", "librdkafka", "--churn", "zombies"], "can't be made to freeze"),
         (["--coordinator", "apache"], "did you mean apache-kafka"),
         (["--duration", "soon"], "is no span of time; write 90, 90s, 10m or 1h"),

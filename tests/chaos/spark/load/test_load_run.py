@@ -47,6 +47,22 @@ def test_members_and_coordinator_report_the_same_rebalances(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
+def test_members_of_the_consumer_protocol_and_their_coordinator_report_the_same_epochs(tmp_path: Path) -> None:
+    lines, job = Until(lambda now: now.members == 4 and now.stable == 1 and now.heartbeats > 8), ThreadJob()
+
+    ended = loaded(tmp_path, order(duration_s=LONG_S, dialect="consumer"), START, job, lines)
+
+    assert ended.trouble is None
+    members, comparison = both_sides(tmp_path)
+    assert members >= 4
+    assert comparison is not None
+    assert comparison.is_same, comparison
+    assert {obs.api for obs in read_parquet(tmp_path / MEMBERS) if obs.kind == "request"} >= {"ConsumerGroupHeartbeat"}
+    assert not any(obs.api == "JoinGroup" for obs in read_parquet(tmp_path / COORDINATOR))
+    assert any("epochs" in now.line() for now in lines.samples)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "why", "cure"),
     [(errno.ENOSPC, "No space left on device", "free some space"), (errno.EMFILE, "Too many open files", "raise the limit of open files")],

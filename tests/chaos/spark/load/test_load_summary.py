@@ -89,3 +89,18 @@ def test_a_log_that_tells_nothing_of_groups_compares_to_nothing(tmp_path: Path) 
     write(tmp_path / "out" / MEMBERS, joined(1, 1))
 
     assert summed_up(tmp_path / "out", order(), loaded(logs=(log,)))["rebalances"] == {"members": 1, "compared": None}
+
+
+def test_groups_of_the_consumer_protocol_are_summed_up_by_their_epochs(tmp_path: Path) -> None:
+    def answer(seq: int, epoch: int) -> Observation:
+        return Observation(
+            seq=seq, at_ns=seq, run="load-1", kind="response", api="ConsumerGroupHeartbeat", group="load-0", member_epoch=epoch, error=0
+        )
+
+    write(tmp_path / MEMBERS, answer(1, 1))
+    write(tmp_path / COORDINATOR, answer(1, 1), answer(2, 2))
+
+    lines = summary_lines(summed_up(tmp_path, order(dialect="consumer"), loaded()))
+
+    assert "epochs: members report 1, the coordinator of 2" in lines
+    assert "  only the coordinator reports epoch 2 of load-0" in lines

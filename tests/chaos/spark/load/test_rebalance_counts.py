@@ -49,3 +49,14 @@ def test_a_brokers_log_knows_of_no_run() -> None:
     members = formed_by_members([answered(1, "a"), answered(2, "a")])
 
     assert compared(members, formed_by_coordinator([ended(1, run=""), ended(2, run="")])).is_same
+
+
+def test_epochs_that_members_are_given_count_on_both_sides() -> None:
+    def answer(epoch: int, error: int = 0) -> Observation:
+        return Observation(seq=0, at_ns=0, run="r", kind="response", api="ConsumerGroupHeartbeat", group="g", member_epoch=epoch, error=error)
+
+    received, sent = [answer(1), answer(2), answer(2), answer(-1), answer(0, 110)], [answer(1), answer(2), answer(3), answer(-1)]
+
+    comparison = compared(formed_by_members(received), formed_by_coordinator(sent))
+
+    assert (comparison.both, comparison.members_only, comparison.coordinator_only) == (2, (), (("g", 3),))

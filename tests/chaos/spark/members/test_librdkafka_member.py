@@ -31,6 +31,13 @@ def test_settings_become_librdkafkas_own() -> None:
     assert config["enable.auto.commit"] is False
 
 
+def test_in_the_consumer_protocol_the_coordinator_has_the_times() -> None:
+    config = config_of(MEMBER, [("h", 1)], {"session_timeout_ms": 6_000, "heartbeat_interval_ms": 1_000, "assignors": ["range"], "by_epochs": True})
+
+    assert config["group.protocol"] == "consumer"
+    assert not config.keys() & {"session.timeout.ms", "heartbeat.interval.ms", "partition.assignment.strategy"}
+
+
 def test_callbacks_tell_their_partitions(member: LibrdkafkaMember, reports: list[object]) -> None:
     [consumer] = Consumer.made
     consumer.callbacks["on_assign"](consumer, [Place("t", 1)])

@@ -62,6 +62,22 @@ def test_a_member_is_settled_from_its_assignment_to_its_next_join(recorder: Task
     assert recorder.counted()["groups"] == {"g": [5, 0, 0]}
 
 
+def test_a_member_of_the_consumer_protocol_is_settled_in_the_epoch_that_it_was_given(recorder: TaskRecorder, tmp_path: Path) -> None:
+    watch = recorder.watch(MEMBER)
+    recorder.event(MEMBER, "started", is_up=True)
+    for asked, epoch, error in ((0, 3, 0), (3, 4, 0), (4, 0, 110)):
+        request = {"member_id": "id", "member_epoch": asked}
+        watch(exchange(Api.CONSUMER_GROUP_HEARTBEAT, request))
+        watch(exchange(Api.CONSUMER_GROUP_HEARTBEAT, request, {"error_code": error, "member_epoch": epoch, "member_id": "id"}))
+    recorder.seal()
+
+    counted = recorder.counted()
+    assert (counted["groups"], counted["joins"], counted["heartbeats"]) == ({"g": [4, 1, 1]}, 1, 3)
+    assert counted["errors"] == {"FENCED_MEMBER_EPOCH": 1}
+    epochs = [obs.member_epoch for obs in read_parquet(tmp_path) if obs.kind == "response"]
+    assert epochs[:2] == [3, 4]
+
+
 def test_an_application_without_frames_is_counted_by_its_callbacks(recorder: TaskRecorder, tmp_path: Path) -> None:
     recorder.event(MEMBER, "started", is_up=True)
     recorder.assigned(MEMBER, 4)

@@ -81,6 +81,7 @@ def conf_of(value: str) -> tuple[str, str]:
 @click.option(
     "--client", default="reference", show_default=True, metavar="SUBJECT", help="reference, librdkafka or kafka-python, with an optional release."
 )
+@click.option("--dialect", metavar="NAME", help="The dialect of the members: consumer is KIP-848's protocol.  [default: the classic one]")
 @click.option("--coordinator", default="groupproof", show_default=True, metavar="SUBJECT|HOST:PORT", help="As for certify coordinator.")
 @click.option(
     "--properties",
@@ -196,6 +197,7 @@ class _Call:
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def _client(self, churn: Any) -> ClientChoice:
+        from groupproof.chaos.spark.members.load_dialect import DIALECTS
         from groupproof.chaos.spark.members.load_order import ClientChoice
         from groupproof.chaos.spark.members.thread_host import UNPLAYABLE
         from groupproof.harness.model.errors import WrongUsage
@@ -207,10 +209,21 @@ class _Call:
             raise WrongUsage(f"the client of the members is reference, librdkafka or kafka-python, not {named!r}")
         if _KINDS[name] == "reference":
             return ClientChoice(kind="reference")
+        if _KINDS[name] == "kafka-python" and self._dialect() != DIALECTS[0]:
+            raise WrongUsage(f"kafka-python does not speak the dialect {self._dialect()}; take --client librdkafka, or reference")
         if lacking := sorted(action.value for action in churn.actions & UNPLAYABLE):
             raise WrongUsage(f"{named} can't be made to {' or '.join(lacking)}, as {churn.name} wants; take --client reference")
         registered, launch = installed(f"{name}@{release}" if release else name, self._say)
         return ClientChoice(kind=_KINDS[name], release=str(registered.release), site=launch.env["PYTHONPATH"])
+
+    def _dialect(self) -> str:
+        from groupproof.chaos.spark.members.load_dialect import DIALECTS
+        from groupproof.harness.model.errors import WrongUsage
+
+        dialect: str = self._options["dialect"] or DIALECTS[0]
+        if dialect not in DIALECTS:
+            raise WrongUsage(f"members of a load speak {' or '.join(DIALECTS)}, not {dialect!r}")
+        return dialect
 
     def _brokers(self) -> BrokerSubject | None:
         from groupproof.harness.subjects.brokers.broker_providers import ALIASES, meet, subject_named
@@ -236,7 +249,7 @@ class _Call:
             members=options["members"], groups=options["groups"], rate=options["rate"], duration_s=options["duration"], churn=options["churn"],
             topics={name: count or partitions for name, count in options["topics"] or [("t", 0)]}, client=f"{client.kind} {client.release}".strip(),
             coordinator=options["coordinator"], seed=options["seed"], tasks=tasks, group_prefix=options["group_prefix"], settings=settings,
-            faults=tuple(options["faults"]),
+            faults=tuple(options["faults"]), dialect=self._dialect(),
         )  # fmt: skip
 
     def _ended(self, session: Any, order: LoadOrder, loaded: LoadResult) -> int:

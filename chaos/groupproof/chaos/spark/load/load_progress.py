@@ -22,7 +22,8 @@ _ERRORS_SHOWN: Final = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """The load at one instant: `rebalances` counts the generations with members; rates are since the previous figures."""
+    """The load at one instant: `rebalances` counts the generations with members, or the epochs that members were given, and `steps` is the word for
+    them; rates are since the previous figures."""
 
     at_s: float
     members: int = 0
@@ -38,13 +39,14 @@ class Figures:
     tasks_lost: int = 0
     errors: Mapping[str, int] = field(default_factory=dict)
     heartbeats_per_s: float = 0.0
+    steps: str = "rebalances"
 
     def line(self) -> str:
         """Return the figures as one line."""
         worst = ", ".join(f"{name} {count}" for name, count in _worst(self.errors)) or "none"
         lost = f", tasks lost {self.tasks_lost}" if self.tasks_lost else ""
         return (
-            f"{self.at_s:6.1f} s  members {self.members}, groups stable {self.stable}/{self.groups}, rebalances {self.rebalances}, "
+            f"{self.at_s:6.1f} s  members {self.members}, groups stable {self.stable}/{self.groups}, {self.steps} {self.rebalances}, "
             f"heartbeats {self.heartbeats_per_s:.0f}/s, commits {self.commits}, rows {self.rows}, errors: {worst}{lost}"
         )
 
@@ -86,6 +88,7 @@ def figures_of(tasks: Iterable[Task], at_s: float, before: Figures | None = None
         rebalances=sum(generation for generation, _, _ in groups.values()),
         tasks_lost=sum(task.lost for task in tasks),
         errors=dict(errors),
+        steps="rebalances" if before is None else before.steps,
         heartbeats_per_s=max(0.0, (sums["heartbeats"] - before.heartbeats) / passed_s) if before is not None and passed_s > 0 else 0.0,
         **sums,
     )

@@ -21,6 +21,7 @@ from groupproof.chaos.spark.load.resume import COORDINATOR, MEMBERS, TAP, LoadSe
 from groupproof.chaos.spark.load.spark_job import Job
 from groupproof.chaos.spark.load.task_channel import Task, TaskRegistry
 from groupproof.chaos.spark.members.churn_plan import Churn, actions_of, outside_faults_of
+from groupproof.chaos.spark.members.load_dialect import coordinator_settings, member_settings, steps_of
 from groupproof.chaos.spark.members.load_order import ClientChoice, LoadOrder, task_orders
 from groupproof.harness.model.errors import BrokenEnvironment, RunError
 from groupproof.harness.running.signals import mind_signals
@@ -68,9 +69,17 @@ class Load:
 
     def run(self) -> LoadResult:
         """Run the load; raise `BrokenEnvironment` and `WrongUsage` where it does not begin."""
-        self._loaded = LoadResult(end="finished", last=Figures(at_s=self.session.skip_s))
+        self._loaded = LoadResult(end="finished", last=Figures(at_s=self.session.skip_s, steps=steps_of(self.order.dialect)))
         trio.run(self._main)
         return self._loaded
+
+    @property
+    def _member(self) -> Mapping[str, Any]:
+        return {**self.churn.member, **self.order.settings}
+
+    @property
+    def _coordinator_settings(self) -> Mapping[str, Any]:
+        return {**coordinator_settings(self.order.dialect, self._member), **self.churn.coordinator}
 
     @property
     def _reached(self) -> str:
@@ -86,7 +95,7 @@ class Load:
             listeners = await outer.start(_serve, self.bind, registry)
             cluster = None
             if self.brokers is not None:
-                settings = {"group.initial.rebalance.delay.ms": 3000, **self.churn.coordinator}
+                settings = {"group.initial.rebalance.delay.ms": 3000, **self._coordinator_settings}
                 cluster = await stack.enter_async_context(self.brokers.cluster(settings=settings, brokers=1, topics=self.order.topics))
             async with self._before(cluster) as (server, bootstrap):
                 await self._play(registry, (self._reached, listeners), server, bootstrap)
@@ -107,7 +116,7 @@ class Load:
         config = LoadServerConfig(
             output=str(self.session.folder / folder), run=self.session.run, seed=self.order.seed, outside_faults=outside_faults, faults=self.order.faults,
             upstream=() if cluster is None else tuple(cluster.addresses), topics=self.order.topics, profile=self.profile,
-            settings=self.churn.coordinator, bind=self.bind, advertise=self._reached,
+            settings=self._coordinator_settings, bind=self.bind, advertise=self._reached,
         )  # fmt: skip
         async with running_load_server(config, self._server_failed) as server:
             yield server, server.bootstrap
@@ -117,7 +126,7 @@ class Load:
         actions = actions_of(self.churn, members=order.members, duration_s=order.duration_s, seed=order.seed)
         orders = task_orders(
             order, actions, run=session.run, output=str(session.folder / MEMBERS), bootstrap=bootstrap, client=self.client, channel=channel,
-            secret=registry.secret, settings={**self.churn.member, **order.settings}, skip_s=session.skip_s,
+            secret=registry.secret, settings=member_settings(order.dialect, self._member), skip_s=session.skip_s,
         )  # fmt: skip
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._run_job, orders)

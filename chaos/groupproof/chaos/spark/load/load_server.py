@@ -152,6 +152,8 @@ class LoadServer:
     def _keep(self, obs: Observation, stamp: Stamp) -> None:
         if obs.kind == "response" and obs.api == Api.JOIN_GROUP.title and obs.group is not None and not obs.error:
             self._formed[obs.group] = max(self._formed.get(obs.group, 0), obs.generation or 0)
+        elif obs.kind == "response" and obs.member_epoch is not None and obs.group is not None and not obs.error:
+            self._formed[obs.group] = max(self._formed.get(obs.group, 0), obs.member_epoch)
         if not is_kept(obs) or self._is_full:
             return
         try:

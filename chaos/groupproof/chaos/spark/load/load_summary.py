@@ -14,6 +14,7 @@ import msgspec
 from groupproof.chaos.spark.load.load_run import LoadResult
 from groupproof.chaos.spark.load.rebalance_counts import Comparison, compared, formed_by_coordinator, formed_by_members
 from groupproof.chaos.spark.load.resume import COORDINATOR, MEMBERS, SUMMARY, TAP
+from groupproof.chaos.spark.members.load_dialect import steps_of
 from groupproof.chaos.spark.members.load_order import LoadOrder
 from groupproof.chaos.spark.traces.trace_segments import folder_of
 from groupproof.chaos.spark.traces.trace_storage import Place
@@ -58,17 +59,18 @@ def both_sides(output: Path | Place) -> tuple[int, Comparison | None]:
 
 def summary_lines(summary: Mapping[str, Any]) -> list[str]:
     """Return the summary as lines for a person."""
-    figures, rebalances = summary["figures"], summary["rebalances"]
+    figures, rebalances, steps = summary["figures"], summary["rebalances"], steps_of(summary["order"]["dialect"])
     lines = [
         f"{figures['joins']} joins, {figures['heartbeats']} heartbeats, {figures['commits']} commits answered; "
         f"{sum(item['rows'] for item in summary['observations'].values())} observations",
-        f"rebalances: members report {rebalances['members']}",
+        f"{steps}: members report {rebalances['members']}",
     ]
     if (both := rebalances["compared"]) is not None:
         apart = len(both["members_only"]) + len(both["coordinator_only"])
         lines[-1] += ", the coordinator of the same" if not apart else f", the coordinator of {both['both'] + len(both['coordinator_only'])}"
-        lines += [f"  only members report generation {generation} of {group}" for group, generation in both["members_only"]]
-        lines += [f"  only the coordinator reports generation {generation} of {group}" for group, generation in both["coordinator_only"]]
+        step = "epoch" if steps == "epochs" else "generation"
+        lines += [f"  only members report {step} {number} of {group}" for group, number in both["members_only"]]
+        lines += [f"  only the coordinator reports {step} {number} of {group}" for group, number in both["coordinator_only"]]
     lines.append(f"{summary['end']}; trace and {SUMMARY}: groupproof trace check takes the folder of either side")
     return lines
 

@@ -2,6 +2,9 @@
 
 A rebalance is a formed generation: JoinGroup answers have it, and the coordinator then waits for the assignment.
 A group that becomes empty gets a new generation too, which no answer has; it does not count here.
+
+In the consumer protocol a member epoch counts that some member is given. The coordinator records its own answers. The group may have more epochs: a
+member that is late goes to the newest target at once.
 """
 
 from __future__ import annotations
@@ -39,7 +42,15 @@ def formed_by_members(trace: Iterable[Observation]) -> Rebalances:
             generation = found.setdefault((obs.run, obs.group, obs.generation), FormedGeneration(obs.group, obs.generation, obs.at_ns))
             generation.members.add(obs.member or obs.client or "")
             generation.count = len(generation.members)
+        elif epoch := _epoch_in(obs):
+            found.setdefault((obs.run, obs.group or "", epoch), FormedGeneration(obs.group or "", epoch, obs.at_ns))
     return found
+
+
+def _epoch_in(obs: Observation) -> int | None:
+    """Return the epoch that a heartbeat's answer gives a member."""
+    is_answer = obs.kind == "response" and obs.api == Api.CONSUMER_GROUP_HEARTBEAT.title and not obs.error
+    return obs.member_epoch if is_answer and (obs.member_epoch or 0) > 0 else None
 
 
 def formed_by_coordinator(trace: Iterable[Observation]) -> Rebalances:
@@ -51,6 +62,8 @@ def formed_by_coordinator(trace: Iterable[Observation]) -> Rebalances:
             count = obs.body.get("members")
             formed = FormedGeneration(obs.group, generation, obs.at_ns, count=None if count is None else int(count))
             found.setdefault((obs.run, obs.group, generation), formed)
+        elif epoch := _epoch_in(obs):
+            found.setdefault((obs.run, obs.group or "", epoch), FormedGeneration(obs.group or "", epoch, obs.at_ns))
     return found
 
 

@@ -30,7 +30,7 @@ MANIFEST: Final = "task int, attempt int, path string, `group` string, rows long
 
 _WARMED: Final = (
     Api.API_VERSIONS, Api.METADATA, Api.FIND_COORDINATOR, Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_FETCH, Api.OFFSET_COMMIT,
-    Api.LIST_OFFSETS, Api.FETCH, Api.LEAVE_GROUP,
+    Api.LIST_OFFSETS, Api.FETCH, Api.LEAVE_GROUP, Api.CONSUMER_GROUP_HEARTBEAT,
 )  # fmt: skip
 """The APIs of members, loaded before they start, so that all of them start at once."""
 

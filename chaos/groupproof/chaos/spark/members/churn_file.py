@@ -23,7 +23,7 @@ __all__ = ["BadChurn", "check_member", "churn_named", "read_churn", "shipped"]
 _HEAD: Final = frozenset({"title", "story", "phase", "fault", "member", "coordinator"})
 _OF_A_PHASE: Final = frozenset({"action", "at", "share", "spread", "lasts", "waves", "every", "until"})
 _OF_A_FAULT: Final = frozenset({"at", "for", "frames", "impair"})
-_OWN: Final = frozenset({"group", "topics", "instance_id"})
+_OWN: Final = frozenset({"group", "topics", "instance_id", "by_epochs"})
 _SPAN: Final = re.compile(r"(\d+(?:\.\d+)?)(%|ms|s|m)")
 _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
 

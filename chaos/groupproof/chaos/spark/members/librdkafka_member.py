@@ -17,6 +17,7 @@ _SETTINGS: Final = {
     "auto_offset_reset": "auto.offset.reset", "metadata_max_age_ms": "topic.metadata.refresh.interval.ms",
     "fetch_max_wait_ms": "fetch.wait.max.ms", "retry_backoff_ms": "retry.backoff.ms",
 }  # fmt: skip
+_OF_THE_COORDINATOR: Final = frozenset({"session.timeout.ms", "heartbeat.interval.ms", "partition.assignment.strategy"})
 
 
 def config_of(member: MemberOrder, bootstrap: Iterable[tuple[str, int]], settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -28,6 +29,9 @@ def config_of(member: MemberOrder, bootstrap: Iterable[tuple[str, int]], setting
     config |= {_SETTINGS[name]: value for name, value in settings.items() if name in _SETTINGS}
     if "assignors" in settings:
         config["partition.assignment.strategy"] = ",".join(settings["assignors"])
+    if settings.get("by_epochs"):
+        # KIP-848: what the coordinator decides librdkafka refuses as a setting.
+        config = {name: value for name, value in config.items() if name not in _OF_THE_COORDINATOR} | {"group.protocol": "consumer"}
     config["max.poll.interval.ms"] = max(config.get("max.poll.interval.ms", 300_000), config.get("session.timeout.ms", 45_000))
     return config
 

@@ -8,13 +8,15 @@ from typing import Any
 
 from groupproof.chaos.spark.members.churn_plan import Action, MemberAction
 from groupproof.harness.subjects.networks.broker_address import Address
+from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 
 __all__ = ["ClientChoice", "LoadOrder", "MemberOrder", "TaskOrder", "task_orders"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadOrder:
-    """The user's order. `rate` is how often a second each member commits its positions; `client` is registered, with its release."""
+    """The user's order. `rate` is how often a second each member commits its positions; `client` is registered, with its release. Members speak
+    `dialect`."""
 
     members: int
     groups: int
@@ -29,6 +31,7 @@ class LoadOrder:
     group_prefix: str = "load"
     settings: Mapping[str, Any] = field(default_factory=dict)
     faults: tuple[str, ...] = ()
+    dialect: str = CLASSIC.name
 
     def group_of(self, member: int) -> str:
         """Return the group of a member number: groups alternate, so that every task has members of every group."""

@@ -17,14 +17,16 @@ from groupproof.protocol.wire.observation_columns import request_columns, respon
 
 __all__ = ["MemberState", "TaskRecorder"]
 
-_RECORDED: Final = frozenset({Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.OFFSET_COMMIT, Api.OFFSET_FETCH})
+_RECORDED: Final = frozenset(
+    {Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.CONSUMER_GROUP_HEARTBEAT, Api.OFFSET_COMMIT, Api.OFFSET_FETCH}
+)
 _CONNECTIONS: Final = 1_000
 """The maximum connections in one life of a member: more would take the numbers of the next life."""
 
 
 @dataclass(slots=True)
 class MemberState:
-    """A member's state by its own frames and callbacks: the generation in which it is settled, None while it joins or is absent."""
+    """A member's state by its own frames and callbacks: the generation in which it is settled, or its member epoch; None while it joins or is absent."""
 
     group: str
     is_up: bool = False
@@ -83,13 +85,14 @@ class TaskRecorder:
         columns: dict[str, Any] = {**who, **body}
         if exchange.answer is not None:
             columns |= response_columns(exchange.api, exchange.request, exchange.answer)
-        self._count(self._of(member), exchange.api, None if exchange.answer is None else columns)
+        self._count(self._of(member), exchange, None if exchange.answer is None else columns)
         self._record(
             "request" if exchange.answer is None else "response", api=exchange.api.title, version=exchange.version, correlation=exchange.correlation,
             client=member.client, connection=base + exchange.connection, **{**columns, "group": member.group},
         )  # fmt: skip
 
-    def _count(self, mine: MemberState, api: Api, answered: Mapping[str, Any] | None) -> None:
+    def _count(self, mine: MemberState, exchange: Exchange, answered: Mapping[str, Any] | None) -> None:
+        api = exchange.api
         if answered is None:
             if api is Api.JOIN_GROUP:
                 mine.settled = None
@@ -102,6 +105,10 @@ class TaskRecorder:
             mine.rebalances = max(mine.rebalances, generation or 0)
         elif api is Api.SYNC_GROUP:
             mine.settled = generation
+        elif api is Api.CONSUMER_GROUP_HEARTBEAT:
+            epoch = answered.get("member_epoch") or 0
+            mine.settled, mine.rebalances = (epoch if epoch > 0 else None), max(mine.rebalances, epoch)
+            self._counts["joined"] += exchange.request.get("member_epoch") == 0
 
     def _record(self, kind: str, **columns: Any) -> None:
         with self._lock:
@@ -130,9 +137,9 @@ class TaskRecorder:
             counts[2] += mine.is_up and mine.settled is not None and mine.settled == counts[0]
         return {
             "groups": groups,
-            "heartbeats": self._counts[Api.HEARTBEAT.title],
+            "heartbeats": self._counts[Api.HEARTBEAT.title] + self._counts[Api.CONSUMER_GROUP_HEARTBEAT.title],
             "commits": self._counts[Api.OFFSET_COMMIT.title] + self._counts["commits"],
-            "joins": self._counts[Api.JOIN_GROUP.title] + self._counts["assignments"],
+            "joins": self._counts[Api.JOIN_GROUP.title] + self._counts["joined"] + self._counts["assignments"],
             "errors": dict(self._errors),
             "rows": self._sealer.rows,
             "segments": self._sealer.segments,

@@ -177,8 +177,7 @@ class CertifyRun(ABC):
         if self.config.hold is not None or self.is_virtual:
             return frozenset()
         entries = [entry for entry in self._known_failures() if not entry.by_chance]
-        known = frozenset(case.id for case in self.config.cases if any(entry.covers(case.id) for entry in entries))
-        return known | self.repeated_before()
+        return self.repeated_before() | {case.id for case in self.config.cases if any(entry.covers(case.id) for entry in entries)}
 
     def repeated_before(self) -> frozenset[str]:
         """Return the cases that earlier runs of this subject repeated."""
