@@ -110,7 +110,7 @@ class GroupsComeToRest(Checker):
         if obs.body.get("assignment") is not None:
             member.due = frozenset(obs.partitions)
         self._newest, member.epoch, member.rounds = max(self._newest, obs.member_epoch), obs.member_epoch, member.rounds + 1
-        if (behind := self._behind()) and self._ought_to_rest():
+        if self._ought_to_rest() and (behind := self._behind()):
             yield from self._found(obs, "Members stayed behind the epoch of the others.", ", ".join(behind))
 
     def _comes_or_goes(self, obs: Observation, name: str, *, is_join: bool) -> None:

@@ -107,6 +107,8 @@ class ConsumerGroupInvariants(Checker):
     def _take_up(self, member: str, record: _MemberRecord, obs: Observation) -> None:
         """Record what an answer gives, and which members still own some of it."""
         new = set(obs.partitions) - record.held
+        if not new:
+            return
         for other, theirs in self._records.items():
             if other != member:
                 theirs.suspect.update(dict.fromkeys(new & theirs.held, obs))
