@@ -42,15 +42,16 @@ def formed_by_members(trace: Iterable[Observation]) -> Rebalances:
             generation = found.setdefault((obs.run, obs.group, obs.generation), FormedGeneration(obs.group, obs.generation, obs.at_ns))
             generation.members.add(obs.member or obs.client or "")
             generation.count = len(generation.members)
-        elif epoch := _epoch_in(obs):
-            found.setdefault((obs.run, obs.group or "", epoch), FormedGeneration(obs.group or "", epoch, obs.at_ns))
+        else:
+            _take_epoch(found, obs)
     return found
 
 
-def _epoch_in(obs: Observation) -> int | None:
-    """Return the epoch that a heartbeat's answer gives a member."""
-    is_answer = obs.kind == "response" and obs.api == Api.CONSUMER_GROUP_HEARTBEAT.title and not obs.error
-    return obs.member_epoch if is_answer and (obs.member_epoch or 0) > 0 else None
+def _take_epoch(found: Rebalances, obs: Observation) -> None:
+    """Record the epoch that a heartbeat's answer gives a member, if it is one."""
+    epoch, is_answer = obs.member_epoch or 0, obs.kind == "response" and obs.api == Api.CONSUMER_GROUP_HEARTBEAT.title and not obs.error
+    if is_answer and epoch > 0 and obs.group is not None:
+        found.setdefault((obs.run, obs.group, epoch), FormedGeneration(obs.group, epoch, obs.at_ns))
 
 
 def formed_by_coordinator(trace: Iterable[Observation]) -> Rebalances:
@@ -62,8 +63,8 @@ def formed_by_coordinator(trace: Iterable[Observation]) -> Rebalances:
             count = obs.body.get("members")
             formed = FormedGeneration(obs.group, generation, obs.at_ns, count=None if count is None else int(count))
             found.setdefault((obs.run, obs.group, generation), formed)
-        elif epoch := _epoch_in(obs):
-            found.setdefault((obs.run, obs.group or "", epoch), FormedGeneration(obs.group or "", epoch, obs.at_ns))
+        else:
+            _take_epoch(found, obs)
     return found
 
 

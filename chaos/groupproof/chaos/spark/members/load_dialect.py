@@ -11,16 +11,16 @@ from typing import Any, Final
 
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
+from groupproof.protocol.rules.consumer.group_configs import BROKER_SETTINGS, GROUP_CONFIGS, GroupConfig
 
 __all__ = ["DIALECTS", "coordinator_settings", "member_settings", "steps_of"]
 
 DIALECTS: Final = (CLASSIC.name, CONSUMER.name)
 
-_BOUNDED: Final[Mapping[str, tuple[str, int, int]]] = {
-    "session_timeout_ms": ("session.timeout", 45_000, 60_000),
-    "heartbeat_interval_ms": ("heartbeat.interval", 5_000, 15_000),
-}
-"""The coordinator's name of a member's setting, and Kafka's own bounds of it in milliseconds (GroupCoordinatorConfig)."""
+_OF_THE_COORDINATOR: Final[Mapping[str, GroupConfig]] = {
+    "session_timeout_ms": GROUP_CONFIGS["consumer.session.timeout.ms"], "heartbeat_interval_ms": GROUP_CONFIGS["consumer.heartbeat.interval.ms"],
+}  # fmt: skip
+"""By a member's setting: what the coordinator has instead."""
 
 
 def coordinator_settings(dialect: str, member: Mapping[str, Any]) -> dict[str, int]:
@@ -28,11 +28,11 @@ def coordinator_settings(dialect: str, member: Mapping[str, Any]) -> dict[str, i
     if dialect != CONSUMER.name:
         return {}
     found: dict[str, int] = {}
-    for name, (own, least_ms, most_ms) in _BOUNDED.items():
+    for name, config in _OF_THE_COORDINATOR.items():
         if name in member:
-            found[f"group.consumer.{own}.ms"] = member[name]
-            found[f"group.consumer.min.{own}.ms"] = min(member[name], least_ms)
-            found[f"group.consumer.max.{own}.ms"] = max(member[name], most_ms)
+            found[config.broker] = member[name]
+            found[config.low] = min(member[name], int(BROKER_SETTINGS[config.low]))
+            found[config.high] = max(member[name], int(BROKER_SETTINGS[config.high]))
     return found
 
 
