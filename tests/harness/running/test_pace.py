@@ -65,7 +65,7 @@ def test_a_late_canary_holds_back_a_third_once_a_while_and_never_below_the_fewes
             canary.tell("loop", LATE_MS)
             canary.tell("child", LATE_MS)
             assert pace.allowed == int((FEWEST + 30) * 2 / 3)
-            for _ in range(60):
+            for _ in range(120):
                 await trio.sleep(BREATH_S / 2)
                 canary.tell("loop", LATE_MS)
             assert pace.allowed == FEWEST

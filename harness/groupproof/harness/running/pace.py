@@ -20,7 +20,7 @@ __all__ = ["LATE_MS", "Pace"]
 LATE_MS = 50.0
 """A lag that reduces the cases at once. A lag of `judging.LAG_MS_MAX` would cost verdicts."""
 
-BREATH_S = 0.1
+BREATH_S = 0.05
 """How often one more may start, and how long the canary must have been quiet before."""
 
 CALM_S = 0.5
