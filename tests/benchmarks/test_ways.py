@@ -26,10 +26,13 @@ def test_heartbeats_are_answered_by_every_way(tmp_path: Path) -> None:
         assert report["direct"]["ratio"] == {1: 1.0, 2: 1.0}
         assert all(way.rate(size) > 0 for way in found for size in (1, 2))
 
+    absent: list[BaseException] = []
     try:
         trio.run(run)
     except* BrokenEnvironment as group:
-        pytest.skip(str(group.exceptions[0]))
+        absent.extend(group.exceptions)
+    if absent:
+        pytest.skip(str(absent[0]))
 
 
 def test_a_ratio_is_how_many_times_as_long_a_heartbeat_takes() -> None:

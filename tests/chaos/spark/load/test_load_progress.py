@@ -13,19 +13,28 @@ def task(number: int, groups: dict[str, list[int]], *, is_there: bool = True, **
 
 
 def test_a_group_is_stable_when_all_that_are_there_are_settled_in_its_newest_generation() -> None:
-    settled = [task(0, {"g": [3, 2, 2]}), task(1, {"g": [3, 2, 2]})]
-    behind = [task(0, {"g": [3, 2, 2]}), task(1, {"g": [2, 2, 2]})]
+    settled = [task(0, {"g": [3, 2, 2, 0]}), task(1, {"g": [3, 2, 2, 0]})]
+    behind = [task(0, {"g": [3, 2, 2, 0]}), task(1, {"g": [2, 2, 2, 0]})]
 
     assert (figures_of(settled, 1.0).stable, figures_of(settled, 1.0).members) == (1, 4)
     assert (figures_of(behind, 1.0).stable, figures_of(behind, 1.0).rebalances) == (0, 3)
     assert figures_of(reversed(behind), 1.0).stable == 0
 
 
+def test_a_group_whose_members_have_no_frames_is_stable_when_all_partitions_are_assigned() -> None:
+    """librdkafka calls no callback for an empty assignment, so that a member without partitions never reports that it is settled."""
+    complete = [task(0, {"g": [0, 2, 0, 2]}), task(1, {"g": [0, 1, 0, 1]})]
+
+    assert figures_of(complete, 1.0, partitions=3).stable == 1
+    assert figures_of(complete[:1], 1.0, partitions=3).stable == 0
+    assert figures_of([task(0, {"g": [0, 0, 0, 0]})], 1.0, partitions=0).stable == 0
+
+
 def test_a_lost_tasks_members_are_gone_and_its_counts_stay() -> None:
-    gone = task(1, {"g": [3, 2, 2]}, is_there=False, heartbeats=7, errors={"UNKNOWN_MEMBER_ID": 2})
+    gone = task(1, {"g": [3, 2, 2, 0]}, is_there=False, heartbeats=7, errors={"UNKNOWN_MEMBER_ID": 2})
     gone.lost = 1
 
-    figures = figures_of([task(0, {"g": [4, 2, 2]}, heartbeats=5), gone], 2.0, Figures(at_s=1.0, heartbeats=8))
+    figures = figures_of([task(0, {"g": [4, 2, 2, 0]}, heartbeats=5), gone], 2.0, Figures(at_s=1.0, heartbeats=8))
 
     assert (figures.members, figures.stable, figures.heartbeats, figures.tasks_lost) == (2, 1, 12, 1)
     assert figures.heartbeats_per_s == 4.0

@@ -85,3 +85,5 @@ def test_settings_on_the_command_line_are_checked_too() -> None:
     assert check_member("--set", {"session_timeout_ms": 10_000}) == {"session_timeout_ms": 10_000}
     with pytest.raises(BadChurn, match="--set: there is no field 'group'"):
         check_member("--set", {"group": "x"})
+    with pytest.raises(BadChurn, match="--set: session_timeout_ms: Expected `int`, got `str`"):
+        check_member("--set", {"session_timeout_ms": "soon"})

@@ -81,8 +81,8 @@ def test_members_join_commit_and_leave_when_the_plan_is_over(tmp_path: Path) -> 
     assert played.events("m0") == ["started", "left"]
     assert played.requests("m0")["LeaveGroup"] == 1
     assert played.requests("m0")["Heartbeat"] >= 10
-    assert played.entries[10]["groups"] == {"g": [1, 2, 2]}
-    assert played.entries[-1]["groups"] == {"g": [1, 0, 0]}
+    assert played.entries[10]["groups"] == {"g": [1, 2, 2, 0]}
+    assert played.entries[-1]["groups"] == {"g": [1, 0, 0, 0]}
     assert played.entries[-1]["rows"] == len(played.trace)
 
 
@@ -152,7 +152,7 @@ def test_few_members_at_once_are_on_their_way_to_join_and_all_come(tmp_path: Pat
     played = play(tmp_path, *[(START,)] * 7, duration_s=20.0)
 
     assert entries.at_once == 2
-    assert played.entries[10]["groups"] == {"g": [1, 7, 7]}
+    assert played.entries[10]["groups"] == {"g": [1, 7, 7, 0]}
 
 
 def test_a_client_that_does_not_connect_delays_no_join_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +167,7 @@ def test_a_client_that_does_not_connect_delays_no_join_for_long(tmp_path: Path, 
     played = play(tmp_path, (START,), (START,), (START,), duration_s=20.0)
 
     assert played.requests("m0") == {}
-    assert played.entries[10]["groups"] == {"g": [1, 3, 2]}
+    assert played.entries[10]["groups"] == {"g": [1, 3, 2, 0]}
 
 
 def test_a_waiting_task_that_leaves_before_its_turn_asks_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,7 +182,7 @@ def test_a_member_that_dies_sends_no_leave_and_is_waited_for_until_its_session_e
 
     assert played.events("m1") == ["started", "died"]
     assert played.requests("m1")["LeaveGroup"] == 0
-    assert played.entries[25]["groups"] == {"g": [2, 1, 1]}
+    assert played.entries[25]["groups"] == {"g": [2, 1, 1, 0]}
 
 
 @pytest.mark.slow
@@ -200,7 +200,7 @@ def test_a_slow_poller_leaves_the_group_and_comes_back(tmp_path: Path) -> None:
 
     assert played.events("m0") == ["started", "stalled", "polls again", "left"]
     assert played.requests("m0")["LeaveGroup"] == 2
-    assert played.entries[55]["groups"]["g"][1:] == [2, 2]
+    assert played.entries[55]["groups"]["g"][1:3] == [2, 2]
 
 
 @pytest.mark.slow
@@ -211,7 +211,7 @@ def test_a_zombie_commits_what_others_own_and_is_refused(tmp_path: Path) -> None
     silent = [obs for obs in played.trace if obs.client == "m1" and 20.5e9 < obs.at_ns < 34.9e9 and obs.kind == "response"]
     assert silent == []
     assert set(played.errors("m1", "OffsetCommit") + played.errors("m1", "Heartbeat")) & {22, 25}
-    assert played.entries[55]["groups"]["g"][1:] == [2, 2]
+    assert played.entries[55]["groups"]["g"][1:3] == [2, 2]
 
 
 def test_the_driver_can_end_it_before_its_time(tmp_path: Path) -> None:

@@ -50,16 +50,16 @@ def test_each_life_has_connections_of_its_own(recorder: TaskRecorder, tmp_path: 
 def test_a_member_is_settled_from_its_assignment_to_its_next_join(recorder: TaskRecorder) -> None:
     watch = recorder.watch(MEMBER)
     recorder.event(MEMBER, "started", is_up=True)
-    assert recorder.counted()["groups"] == {"g": [0, 1, 0]}
+    assert recorder.counted()["groups"] == {"g": [0, 1, 0, 0]}
 
     watch(exchange(Api.JOIN_GROUP, {"protocols": ()}, {"error_code": 0, "generation_id": 5, "member_id": "id"}))
     watch(exchange(Api.SYNC_GROUP, {"generation_id": 5}, {"error_code": 0, "assignment": b""}))
-    assert recorder.counted()["groups"] == {"g": [5, 1, 1]}
+    assert recorder.counted()["groups"] == {"g": [5, 1, 1, 0]}
 
     watch(exchange(Api.JOIN_GROUP, {"protocols": ()}))
-    assert recorder.counted()["groups"] == {"g": [5, 1, 0]}
+    assert recorder.counted()["groups"] == {"g": [5, 1, 0, 0]}
     recorder.event(MEMBER, "died", is_up=False)
-    assert recorder.counted()["groups"] == {"g": [5, 0, 0]}
+    assert recorder.counted()["groups"] == {"g": [5, 0, 0, 0]}
 
 
 def test_a_member_of_the_consumer_protocol_is_settled_in_the_epoch_that_it_was_given(recorder: TaskRecorder, tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_member_of_the_consumer_protocol_is_settled_in_the_epoch_that_it_was_g
     recorder.seal()
 
     counted = recorder.counted()
-    assert (counted["groups"], counted["joins"], counted["heartbeats"]) == ({"g": [4, 1, 1]}, 1, 3)
+    assert (counted["groups"], counted["joins"], counted["heartbeats"]) == ({"g": [4, 1, 1, 0]}, 1, 3)
     assert counted["errors"] == {"FENCED_MEMBER_EPOCH": 1}
     epochs = [obs.member_epoch for obs in read_parquet(tmp_path) if obs.kind == "response"]
     assert epochs[:2] == [3, 4]
@@ -80,13 +80,16 @@ def test_a_member_of_the_consumer_protocol_is_settled_in_the_epoch_that_it_was_g
 
 def test_an_application_without_frames_is_counted_by_its_callbacks(recorder: TaskRecorder, tmp_path: Path) -> None:
     recorder.event(MEMBER, "started", is_up=True)
-    recorder.assigned(MEMBER, 4)
+    recorder.called(MEMBER, "partitions_assigned", [("t", 0), ("t", 1)])
+    recorder.called(MEMBER, "partitions_revoked", [("t", 1)])
     recorder.committed(None)
     recorder.committed("ILLEGAL_GENERATION")
     recorder.seal()
 
     counted = recorder.counted()
     assert (counted["commits"], counted["joins"], counted["errors"]) == (2, 1, {"ILLEGAL_GENERATION": 1})
-    assert counted["groups"] == {"g": [4, 1, 1]}
+    assert counted["groups"] == {"g": [0, 1, 0, 1]}
+    recorder.event(MEMBER, "died", is_up=False)
+    assert recorder.counted()["groups"] == {"g": [0, 0, 0, 0]}
     [event] = read_parquet(tmp_path)
     assert event.body == {"name": "started", "attempt": 1}

@@ -38,11 +38,11 @@ def _topic(value: str) -> tuple[str, int]:
     return name, int(partitions or 0)
 
 
-def _setting(value: str) -> tuple[str, int | str]:
+def _setting(value: str) -> tuple[str, str]:
     name, equals, setting = value.partition("=")
     if not equals:
         raise click.BadParameter(f"{value!r} is no setting; write NAME=VALUE, such as session_timeout_ms=10000")
-    return name.strip().replace(".", "_"), int(setting) if setting.strip().lstrip("-").isdigit() else setting.strip()
+    return name.strip().replace(".", "_"), setting.strip()
 
 
 def conf_of(value: str) -> tuple[str, str]:
@@ -174,7 +174,7 @@ class _Call:
         job = SparkJob(options["cluster"], **dict(options["confs"]))
         job.open()
         tasks = options["tasks"] or min(job.slots, options["members"])
-        order = self._order(client, tasks)
+        order = self._order(client, churn, tasks)
         session = LoadSession.open(options["output"], order)
         self._say(f"{order.members} members in {order.groups} groups, {churn.name} for {order.duration_s:g} s, {tasks} tasks on {options['cluster']}")
         if session.is_resumed:
@@ -235,15 +235,23 @@ class _Call:
         meet(found, self._say)
         return found
 
-    def _order(self, client: ClientChoice, tasks: int) -> LoadOrder:
+    def _settings(self, client: ClientChoice, churn: Any) -> dict[str, Any]:
+        from groupproof.chaos.spark.members.checked_settings import lacking_settings
         from groupproof.chaos.spark.members.churn_file import check_member
+        from groupproof.harness.model.errors import WrongUsage
+
+        settings = check_member("--set", dict(self._options["settings"]))
+        if lacking := lacking_settings(client.kind, self._dialect(), {**churn.member, **settings}):
+            raise WrongUsage(f"{client.kind} members have no setting {' or '.join(lacking)} in the dialect {self._dialect()}")
+        return settings
+
+    def _order(self, client: ClientChoice, churn: Any, tasks: int) -> LoadOrder:
         from groupproof.chaos.spark.members.load_order import LoadOrder
         from groupproof.harness.subjects.tap.fault_syntax import faults_of
 
         options = self._options
         partitions = max(1, options["members"] // options["groups"] // _MEMBERS_A_PARTITION)
-        settings = dict(options["settings"])
-        check_member("--set", settings)
+        settings = self._settings(client, churn)
         faults_of(options["faults"])
         return LoadOrder(
             members=options["members"], groups=options["groups"], rate=options["rate"], duration_s=options["duration"], churn=options["churn"],

@@ -63,17 +63,36 @@ class LoadDisplay(Protocol):
     def line(self, text: str) -> None: ...
 
 
-def figures_of(tasks: Iterable[Task], at_s: float, before: Figures | None = None) -> Figures:
-    """Add up the tasks' last counters. A lost task's counts still count, but its members are gone."""
+@dataclass(slots=True)
+class _Group:
+    """A group in all tasks: its newest generation, its present members, those settled in it, and the partitions of members without frames."""
+
+    generation: int = 0
+    up: int = 0
+    settled: int = 0
+    assigned: int = 0
+
+    def add(self, generation: int, up: int, settled: int, assigned: int, *, is_there: bool) -> None:
+        """Add what a task counted; the members of one that is not there are gone."""
+        if is_there:
+            if generation >= self.generation:
+                self.settled = settled + (self.settled if self.generation == generation else 0)
+            self.up += up
+            self.assigned += assigned
+        self.generation = max(self.generation, generation)
+
+    def is_stable(self, partitions: int) -> bool:
+        """Return whether all members are settled or, by members without frames, which are not called for an empty assignment, all partitions assigned."""
+        return self.up > 0 and (self.up == self.settled or 0 < partitions == self.assigned)
+
+
+def figures_of(tasks: Iterable[Task], at_s: float, before: Figures | None = None, *, partitions: int = 0) -> Figures:
+    """Add up the tasks' last counters. A lost task's counts still count, but its members are gone. `partitions` are those of the load's topics."""
     tasks = list(tasks)
-    groups: dict[str, list[int]] = {}
+    groups: dict[str, _Group] = {}
     for task in tasks:
-        for name, (generation, up, settled) in task.counts.get("groups", {}).items():
-            entries = groups.setdefault(name, [0, 0, 0])
-            if task.is_there:
-                entries[2] = settled + (entries[2] if entries[0] == generation else 0) if generation >= entries[0] else entries[2]
-                entries[1] += up
-            entries[0] = max(entries[0], generation)
+        for name, counts in task.counts.get("groups", {}).items():
+            groups.setdefault(name, _Group()).add(*counts, is_there=task.is_there)
     every = [counts for task in tasks for counts in (task.counts, *task.past)]
     sums = {name: sum(int(counts.get(name, 0)) for counts in every) for name in ("joins", "heartbeats", "commits", "rows", "segments")}
     errors: Counter[str] = Counter()
@@ -82,10 +101,10 @@ def figures_of(tasks: Iterable[Task], at_s: float, before: Figures | None = None
     passed_s = at_s - before.at_s if before is not None else 0.0
     return Figures(
         at_s=at_s,
-        members=sum(up for _, up, _ in groups.values()),
+        members=sum(group.up for group in groups.values()),
         groups=len(groups),
-        stable=sum(up == settled > 0 for _, up, settled in groups.values()),
-        rebalances=sum(generation for generation, _, _ in groups.values()),
+        stable=sum(group.is_stable(partitions) for group in groups.values()),
+        rebalances=sum(group.generation for group in groups.values()),
         tasks_lost=sum(task.lost for task in tasks),
         errors=dict(errors),
         steps="rebalances" if before is None else before.steps,

@@ -169,7 +169,7 @@ class Load:
 
     def _last(self, registry: TaskRegistry, server: LoadServerProcess | None, at_s: float | None) -> None:
         before = self._loaded.last
-        now = figures_of(registry.tasks, before.at_s if at_s is None else at_s, before)
+        now = figures_of(registry.tasks, before.at_s if at_s is None else at_s, before, partitions=sum(self.order.topics.values()))
         # Members without frames report no generations: then the process before them does.
         number = 0 if server is None else server.rebalances
         self._loaded.last = now if now.rebalances or not number else replace(now, rebalances=number)

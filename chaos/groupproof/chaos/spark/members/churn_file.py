@@ -6,14 +6,13 @@ import difflib
 import re
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import fields
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
+from groupproof.chaos.spark.members.checked_settings import SETTINGS, checked_settings
 from groupproof.chaos.spark.members.churn_plan import LASTING, Action, Churn, Phase, Span
-from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.harness.model.errors import WrongUsage
 from groupproof.harness.subjects.tap.fault_syntax import faults_of
 from groupproof.protocol.toxics import toxic_from_json
@@ -23,7 +22,6 @@ __all__ = ["BadChurn", "check_member", "churn_named", "read_churn", "shipped"]
 _HEAD: Final = frozenset({"title", "story", "phase", "fault", "member", "coordinator"})
 _OF_A_PHASE: Final = frozenset({"action", "at", "share", "spread", "lasts", "waves", "every", "until"})
 _OF_A_FAULT: Final = frozenset({"at", "for", "frames", "impair"})
-_OWN: Final = frozenset({"group", "topics", "instance_id", "by_epochs"})
 _SPAN: Final = re.compile(r"(\d+(?:\.\d+)?)(%|ms|s|m)")
 _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
@@ -122,15 +120,13 @@ def _fault(where: str, entry: Mapping[str, Any]) -> tuple[Span, Span, Mapping[st
     return _span(where, "at", entry["at"]), _span(where, "for", entry["for"]), outside_fault
 
 
-def check_member(where: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return settings of members; raise `BadChurn` for an unknown or invalid one."""
-    names = [field.name for field in fields(MemberSettings) if field.name not in _OWN]
-    _fields(where, settings, names)
+def check_member(where: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings of members with values of their types; raise `BadChurn` for an unknown or invalid one."""
+    _fields(where, settings, SETTINGS)
     try:
-        MemberSettings(group="g", topics=("t",), **settings)
-    except (TypeError, ValueError) as error:
+        return checked_settings(settings)
+    except ValueError as error:
         _refuse(where, str(error))
-    return dict(settings)
 
 
 def _span(where: str, key: str, value: Any) -> Span:

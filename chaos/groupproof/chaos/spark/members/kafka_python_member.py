@@ -11,12 +11,15 @@ from typing import Any, Final
 from groupproof.chaos.spark.members.load_order import MemberOrder
 from groupproof.chaos.spark.members.member_api import MemberEvent
 
-__all__ = ["KafkaPythonMember", "config_of"]
+__all__ = ["SETTINGS", "KafkaPythonMember", "config_of"]
 
-_SETTINGS: Final = (
-    "session_timeout_ms", "heartbeat_interval_ms", "max_poll_interval_ms", "auto_offset_reset", "metadata_max_age_ms", "fetch_max_wait_ms",
-    "retry_backoff_ms",
+SETTINGS: Final = frozenset(
+    {
+        "session_timeout_ms", "heartbeat_interval_ms", "max_poll_interval_ms", "auto_offset_reset", "metadata_max_age_ms", "fetch_max_wait_ms",
+        "retry_backoff_ms", "request_timeout_ms", "connections_max_idle_ms", "max_poll_records",
+    }
 )  # fmt: skip
+"""The settings of `MemberSettings` that kafka-python has, under the same names."""
 
 logging.getLogger("kafka").setLevel(logging.CRITICAL)
 
@@ -25,7 +28,7 @@ def config_of(member: MemberOrder, bootstrap: Iterable[tuple[str, int]], setting
     """Return kafka-python's own settings."""
     return {
         "bootstrap_servers": [f"{host}:{port}" for host, port in bootstrap], "group_id": member.group, "client_id": member.client,
-        "enable_auto_commit": False, "auto_offset_reset": "earliest", **{name: value for name, value in settings.items() if name in _SETTINGS},
+        "enable_auto_commit": False, "auto_offset_reset": "earliest", **{name: value for name, value in settings.items() if name in SETTINGS},
     }  # fmt: skip
 
 

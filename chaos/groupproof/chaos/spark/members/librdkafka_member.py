@@ -10,13 +10,17 @@ from groupproof.chaos.spark.members.load_order import MemberOrder
 from groupproof.chaos.spark.members.member_api import MemberEvent
 from groupproof.protocol.vocabulary import TopicPartition
 
-__all__ = ["LibrdkafkaMember", "config_of"]
+__all__ = ["SETTINGS", "LibrdkafkaMember", "config_of"]
 
 _SETTINGS: Final = {
     "session_timeout_ms": "session.timeout.ms", "heartbeat_interval_ms": "heartbeat.interval.ms", "max_poll_interval_ms": "max.poll.interval.ms",
     "auto_offset_reset": "auto.offset.reset", "metadata_max_age_ms": "topic.metadata.refresh.interval.ms",
-    "fetch_max_wait_ms": "fetch.wait.max.ms", "retry_backoff_ms": "retry.backoff.ms",
+    "fetch_max_wait_ms": "fetch.wait.max.ms", "retry_backoff_ms": "retry.backoff.ms", "retry_backoff_max_ms": "retry.backoff.max.ms",
+    "request_timeout_ms": "socket.timeout.ms", "connections_max_idle_ms": "connections.max.idle.ms", "rack": "client.rack",
+    "remote_assignor": "group.remote.assignor",
 }  # fmt: skip
+SETTINGS: Final = frozenset({*_SETTINGS, "assignors"})
+"""The settings of `MemberSettings` that librdkafka has."""
 _OF_THE_COORDINATOR: Final = frozenset({"session.timeout.ms", "heartbeat.interval.ms", "partition.assignment.strategy"})
 
 

@@ -7,6 +7,7 @@ import random
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
+import msgspec
 import trio
 
 from groupproof.chaos.spark.members.churn_plan import Action, MemberAction
@@ -94,7 +95,7 @@ class _Life:
         self._has_begun = self._is_leaving = False
         self._gone = trio.Event()
         self.gate = gate
-        settings = MemberSettings(group=member.group, topics=order.topics, **{**_DEFAULTS, **order.settings})
+        settings = msgspec.convert({"group": member.group, "topics": order.topics, **_DEFAULTS, **order.settings}, MemberSettings)
         self._poll_ms = min(_POLL_MS_MAX, settings.max_poll_interval_ms // _POLLS_IN_TIME)
         self.consumer = Consumer(
             settings, gate.connect, order.bootstrap, client_id=member.client, listener=self._called, report=self._on_report,

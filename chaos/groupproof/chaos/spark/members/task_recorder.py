@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from groupproof.chaos.spark.members.load_order import MemberOrder
 from groupproof.chaos.spark.traces.trace_segments import Sealer, Stamp
 from groupproof.clients.consumer.connection import Exchange
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import Api, error_named
+from groupproof.protocol.vocabulary import Api, TopicPartition, error_named
 from groupproof.protocol.wire.observation_columns import request_columns, response_columns
 
 __all__ = ["MemberState", "TaskRecorder"]
@@ -26,12 +26,16 @@ _CONNECTIONS: Final = 1_000
 
 @dataclass(slots=True)
 class MemberState:
-    """A member's state by its own frames and callbacks: the generation in which it is settled, or its member epoch; None while it joins or is absent."""
+    """A member's state by its own frames: the generation in which it is settled, or its member epoch; None while it joins or is absent.
+
+    A member without frames has callbacks only: the partitions that it was assigned and has not lost.
+    """
 
     group: str
     is_up: bool = False
     settled: int | None = None
     rebalances: int = 0
+    assigned: set[TopicPartition] = field(default_factory=set)
 
 
 class TaskRecorder:
@@ -52,6 +56,7 @@ class TaskRecorder:
         if is_up is not None:
             mine = self._of(of)
             mine.is_up, mine.settled = is_up, None
+            mine.assigned.clear()
         body = {"name": name, **columns.pop("body", {}), **({"attempt": self._attempt} if self._attempt else {})}
         self._record("event", group=of.group, client=of.client, body=body, **columns)
 
@@ -62,11 +67,14 @@ class TaskRecorder:
             base = (self._slot * 1_000_000 + self._lives) * _CONNECTIONS
         return lambda exchange: self._exchanged(member, base, exchange)
 
-    def assigned(self, member: MemberOrder, generation: int | None) -> None:
-        """Record that a member without frames is settled, with its generation if known."""
+    def called(self, member: MemberOrder, name: str, partitions: Collection[TopicPartition]) -> None:
+        """Count a callback of a member without frames: `partitions_assigned`, `partitions_revoked` or `partitions_lost`."""
         mine = self._of(member)
-        mine.settled, mine.rebalances = generation or mine.rebalances, max(mine.rebalances, generation or 0)
-        self._counts["assignments"] += 1
+        if name == "partitions_assigned":
+            mine.assigned.update(partitions)
+            self._counts["assignments"] += 1
+        else:
+            mine.assigned.difference_update(partitions)
 
     def committed(self, error: str | None) -> None:
         """Count a finished commit of a member without frames."""
@@ -126,15 +134,17 @@ class TaskRecorder:
             self._sealer.seal()
 
     def counted(self) -> dict[str, Any]:
-        """Return the counters for the driver: for each group its newest generation, its present members, and those settled in it."""
+        """Return the counters for the driver: for each group its newest generation, its present members, those settled in it, and the number of
+        partitions that members without frames have."""
         groups: dict[str, list[int]] = {}
         for mine in list(self._standing.values()):
-            counts = groups.setdefault(mine.group, [0, 0, 0])
+            counts = groups.setdefault(mine.group, [0, 0, 0, 0])
             counts[0] = max(counts[0], mine.rebalances)
         for mine in list(self._standing.values()):
             counts = groups[mine.group]
             counts[1] += mine.is_up
             counts[2] += mine.is_up and mine.settled is not None and mine.settled == counts[0]
+            counts[3] += len(mine.assigned)
         return {
             "groups": groups,
             "heartbeats": self._counts[Api.HEARTBEAT.title] + self._counts[Api.CONSUMER_GROUP_HEARTBEAT.title],

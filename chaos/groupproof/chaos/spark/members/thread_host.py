@@ -91,8 +91,7 @@ class _Member(threading.Thread):
             self._recorder.event(self._member, name, is_up=False)
 
     def _record_callback(self, name: str, partitions: Sequence[TopicPartition], member_id: str | None) -> None:
-        if name == "partitions_assigned":
-            self._recorder.assigned(self._member, None)
+        self._recorder.called(self._member, name, partitions)
         self._recorder.event(self._member, name, partitions=tuple(sorted(partitions)), member=member_id)
 
 

@@ -164,10 +164,13 @@ def ran(*, seed: int, group: str, bootstrap: str, tasks: tuple[str, ...], for_ms
         raise WrongUsage(str(error)) from None
     board = Board()
     board.add(group, *map(_task, tasks))
+    failures: list[BaseException] = []
     try:
         trio.run(_run_worker, settings, board, seed, for_ms)
-    except* WorkerFailed as failed:
-        raise BrokenEnvironment(f"{settings.name} cannot go on: {failed.exceptions[0]}") from None
+    except* WorkerFailed as failed:  # what is raised here, Python before 3.11.4 raises as a group
+        failures.extend(failed.exceptions)
+    if failures:
+        raise BrokenEnvironment(f"{settings.name} cannot go on: {failures[0]}")
     return 0
 
 
