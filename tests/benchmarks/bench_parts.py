@@ -7,19 +7,23 @@ its own for each part, so that one that fails or hangs costs the others nothing.
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import msgspec
-from tests.benchmarks.measurements import Aim, Fault, Figure, Measured
+from tests.benchmarks.measurements import OWN, Aim, Fault, Figure, Measured
 
 __all__ = ["PARTS", "BenchPart", "aim_of", "main"]
 
 _DIGITS: Final = 5
+_ROOT: Final = Path(__file__).parents[2]
+_COMPILED_ENGINES: Final = "compiled-engines"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,18 +75,56 @@ def _history() -> Iterator[Measured]:
     yield Aim(name="history of 10 million records: seconds of processor time", values=(cpu_s,), bound=480, is_least=False)
 
 
-def _simulator() -> Iterator[Measured]:
-    from tests.benchmarks.simulator import MIXES, dialects, fast, many, pair
+_SOURCE_AIMS: Final[tuple[float, Mapping[int, float]]] = (10, {10: 5_000, 100: 25})
+_COMPILED_AIMS: Final[tuple[float, Mapping[int, float]]] = (30, {10: 30_000, 100: 25})
+"""Times as fast as MockClock, and virtual seconds by CPU second at so many members."""
+
+
+def _engines(aims: tuple[float, Mapping[int, float]]) -> Iterator[Measured]:
+    """Measure the simulator's build that this process imports beside trio's MockClock, and its virtual time."""
+    from tests.benchmarks.simulator import fast, pair
 
     rates = pair()
     yield Figure(name="group requests answered", unit="1/CPU s", values=(rates.heap_requests / rates.heap_s,))
     yield Figure(name="group requests answered", unit="1/CPU s", values=(rates.trio_requests / rates.trio_s,), subject="trio's MockClock")
-    yield Aim(name="simulator: times as fast as trio's MockClock", values=(rates.ratio,), bound=10, is_least=True)
-    for members, seeds, duration_ms, bound in ((10, 7, 1_200_000, 5_000), (100, 3, 300_000, 25)):
+    yield Aim(name="simulator: times as fast as trio's MockClock", values=(rates.ratio,), bound=aims[0], is_least=True)
+    for members, seeds, duration_ms in ((10, 7, 1_200_000), (100, 3, 300_000)):
         virtual_s, events = fast(members, seeds=seeds, duration_ms=duration_ms)
         yield Figure(name=f"virtual time of {members} members, faults and invariants", unit="s/CPU s", values=(virtual_s,))
         yield Figure(name=f"events of {members} members, faults and invariants", unit="1/CPU s", values=(events,))
-        yield Aim(name=f"simulator: virtual seconds by CPU second at {members} members", values=(virtual_s,), bound=bound, is_least=True)
+        yield Aim(name=f"simulator: virtual seconds by CPU second at {members} members", values=(virtual_s,), bound=aims[1][members], is_least=True)
+
+
+def _compiled() -> Iterator[Measured]:
+    """Build the wheel with compiled modules, and measure it in a process of its own, which prints as a part does."""
+    with tempfile.TemporaryDirectory() as folder:
+        build = subprocess.run([sys.executable, _ROOT / "ci/compiled.py", "--output", folder], capture_output=True, text=True, check=False)
+        if build.returncode:
+            yield Fault(name="the build", subject=OWN, text=(build.stderr.strip().splitlines() or ["no word from it"])[-1])
+            return
+        (wheel,) = Path(folder).glob("*.whl")
+        with zipfile.ZipFile(wheel) as file:
+            file.extractall(folder)
+        command = [sys.executable, "-m", "tests.benchmarks.bench_parts", _COMPILED_ENGINES]
+        done = subprocess.run(command, cwd=_ROOT, env={**os.environ, "PYTHONPATH": folder}, capture_output=True, text=True, check=True)
+    for line in done.stdout.splitlines():
+        yield msgspec.json.decode(line, type=Measured)
+
+
+def _compiled_engines() -> Iterator[Measured]:
+    from tests.benchmarks.simulator import build_of
+
+    from groupproof.coordinator.machine import coordinator
+
+    if build_of(coordinator.__file__) != "compiled":
+        raise SystemExit(f"{coordinator.__file__} is not of the compiled wheel")
+    yield from _engines(_COMPILED_AIMS)
+
+
+def _simulator() -> Iterator[Measured]:
+    from tests.benchmarks.simulator import MIXES, dialects, many
+
+    yield from _engines(_SOURCE_AIMS)
     for members, seeds, duration_ms in ((10, 5, 600_000), (100, 2, 120_000)):
         for mix in MIXES:
             ratio, name = dialects(members, mix, seeds=seeds, duration_ms=duration_ms), f"{members} members, {mix.name}"
@@ -178,6 +220,7 @@ PARTS: Final[dict[str, BenchPart]] = {
     "checkers": BenchPart(title="Judging a trace, in one process and by Spark", measure=_checkers, times=3, seconds_max=600),
     "queries": BenchPart(title="Queries by Spark beside DuckDB", measure=_queries, times=1, seconds_max=900),
     "simulator": BenchPart(title="The simulator beside trio's MockClock", measure=_simulator, times=3, seconds_max=900),
+    "compiled": BenchPart(title="The simulator's compiled build beside trio's MockClock", measure=_compiled, times=1, seconds_max=900),
     "ways": BenchPart(title="What a tap and a Toxiproxy cost a heartbeat", measure=_ways, times=1, seconds_max=300),
     "plugin": BenchPart(title="The pytest plugin", measure=_plugin, times=1, seconds_max=1_200),
     "coordinators": BenchPart(
@@ -192,7 +235,8 @@ PARTS: Final[dict[str, BenchPart]] = {
 
 def main(arguments: list[str]) -> None:
     """Measure a part, and print its figures as they come."""
-    for item in PARTS[arguments[0]].measure():
+    measure = _compiled_engines if arguments[0] == _COMPILED_ENGINES else PARTS[arguments[0]].measure
+    for item in measure():
         print(msgspec.json.encode(_rounded(item)).decode(), flush=True)
 
 

@@ -38,3 +38,9 @@ def test_an_aim_in_words_has_its_bound(text: str, name: str, bound: float, is_le
     aim = aim_of(text, 0.9)
 
     assert (aim.name, aim.bound, aim.is_least, aim.is_met) == (name, bound, is_least, True)
+
+
+def test_the_part_of_the_compiled_build_refuses_to_measure_the_source() -> None:
+    """Without this check a wheel that is not found would show the source's figures as those of the compiled build."""
+    with pytest.raises(SystemExit, match=r"coordinator\.py is not of the compiled wheel"):
+        main(["compiled-engines"])
