@@ -144,13 +144,14 @@ _NOTHING: Final = Outcome(
 )  # fmt: skip
 
 
-def fast(members: int, *, seeds: int, duration_ms: int) -> tuple[float, float]:
-    """Return virtual seconds and events by a second of processor time, with every kind of fault and Kafka's own settings; medians over seeds."""
+def fast(members: int, *, seeds: int, duration_ms: int, rounds: int = 3) -> tuple[float, float]:
+    """Return virtual seconds and events by a second of processor time, with every kind of fault and Kafka's own settings; of the rounds of a seed the
+    quickest counts, of the seeds the median."""
     rates: list[tuple[float, float]] = []
     for seed in range(seeds):
-        asked = _asked(seed, members, duration_ms)
-        outcome, took_s = _timed(lambda asked=asked: run(asked))  # type: ignore[misc]  # a lambda with a default, called at once
-        assert not outcome.violations, (seed, outcome.violations)
+        outcome, took_s = _quickest(_asked(seed, members, duration_ms), 0)
+        for _ in range(rounds - 1):
+            outcome, took_s = _quickest(outcome.simulation, took_s)
         rates.append((outcome.virtual_ms / 1_000 / took_s, outcome.events / took_s))
     return statistics.median(rate for rate, _ in rates), statistics.median(rate for _, rate in rates)
 
