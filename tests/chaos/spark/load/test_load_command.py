@@ -56,6 +56,8 @@ def test_a_load_leaves_its_trace_and_a_summary(tmp_path: Path, capsys: pytest.Ca
         (["--topics", ":3"], "is no topic"),
         (["--set", "sesion_timeout_ms=1"], "did you mean session_timeout_ms"),
         (["--set", "x"], "is no setting; write NAME=VALUE"),
+        (["--set", "session_timeout_ms=soon"], "--set: session_timeout_ms: Expected `int`"),
+        (["--set", "remote_assignor=range"], "reference members have no setting remote_assignor in the dialect classic"),
         (["--conf", "x=1"], r"is no setting of Spark; write spark.NAME=VALUE"),
         (["--fault", "Heartbeet,drop"], "did you mean Heartbeat"),
         (["--profile", "kafka-9"], "no profile is called"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -170,11 +171,12 @@ class _Call:
         check_profile_name(options["profile"])
         churn = churn_named(options["churn"])
         client = self._client(churn)
+        settings = self._settings(client, churn)
         brokers = self._brokers()
         job = SparkJob(options["cluster"], **dict(options["confs"]))
         job.open()
         tasks = options["tasks"] or min(job.slots, options["members"])
-        order = self._order(client, churn, tasks)
+        order = self._order(client, settings, tasks)
         session = LoadSession.open(options["output"], order)
         self._say(f"{order.members} members in {order.groups} groups, {churn.name} for {order.duration_s:g} s, {tasks} tasks on {options['cluster']}")
         if session.is_resumed:
@@ -245,13 +247,12 @@ class _Call:
             raise WrongUsage(f"{client.kind} members have no setting {' or '.join(lacking)} in the dialect {self._dialect()}")
         return settings
 
-    def _order(self, client: ClientChoice, churn: Any, tasks: int) -> LoadOrder:
+    def _order(self, client: ClientChoice, settings: Mapping[str, Any], tasks: int) -> LoadOrder:
         from groupproof.chaos.spark.members.load_order import LoadOrder
         from groupproof.harness.subjects.tap.fault_syntax import faults_of
 
         options = self._options
         partitions = max(1, options["members"] // options["groups"] // _MEMBERS_A_PARTITION)
-        settings = self._settings(client, churn)
         faults_of(options["faults"])
         return LoadOrder(
             members=options["members"], groups=options["groups"], rate=options["rate"], duration_s=options["duration"], churn=options["churn"],
