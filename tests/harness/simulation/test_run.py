@@ -91,11 +91,32 @@ def test_the_reference_breaks_no_invariant_over_thousands_of_seeds(part: int) ->
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("profile", "seed"),
-    [("kafka-1.1", 17), ("kafka-1.1", 28), ("kafka-2.3", 12), ("kafka-2.4", 12), ("kafka-3.7-new", 1742027224)],
-    ids=["KAFKA-7196", "KAFKA-7196-at-once", "KAFKA-9801-leader", "KAFKA-9801-follower", "parked-requests-forgotten"],
+    [
+        ("kafka-1.1", 17),
+        ("kafka-1.1", 28),
+        ("kafka-2.3", 12),
+        ("kafka-2.3", 1742027544),
+        ("kafka-2.4", 12),
+        ("kafka-2.4", 1742028843),
+        ("kafka-3.7-new", 1742027224),
+    ],
+    ids=[
+        "KAFKA-7196",
+        "KAFKA-7196-at-once",
+        "KAFKA-9801-leader",
+        "KAFKA-9801-leader-joins-again",
+        "KAFKA-9801-follower",
+        "KAFKA-9752",
+        "parked-requests-forgotten",
+    ],
 )
 def test_what_a_release_itself_did_wrong_breaks_no_invariant_of_its_profile(profile: str, seed: int) -> None:
     assert run(Simulation(seed=seed, profile=profile)).violations == ()
+
+
+def test_the_sync_group_of_a_member_that_leaves_on_another_connection_needs_no_answer() -> None:
+    """Its connection was reset while the SyncGroup was parked; the new connection brings the LeaveGroup (INV-08)."""
+    assert run(Simulation(seed=1742028414, profile="kafka-3.9-new")).violations == ()
 
 
 def test_without_faults_a_group_forms_once_and_stays() -> None:

@@ -67,18 +67,20 @@ class Liveness(Settlement):
             return "CLIENT-30", f"{_listed(absent)} not settled in generation {generations.current.number}"
         here = set(self._invariants.deadlines.member_ids())
         ghosts = here - {process.member.member_id for process in self._targets.processes.values()}
-        if ghosts or len(here) != len(self._targets.processes):
-            return "HB-11", f"the group has {len(here)} members, {_listed(sorted(ghosts))} without a process"
-        return None if generations.current.is_incomplete else self._unowned()
+        kept = set(filter(self._invariants.deadlines.stays_for_ever, ghosts))
+        if ghosts - kept or len(here - kept) != len(self._targets.processes):
+            return "HB-11", f"the group has {len(here)} members, {_listed(sorted(ghosts - kept))} without a process"
+        return None if generations.current.is_incomplete else self._unowned(least=0 if kept else 1)
 
-    def _unowned(self) -> tuple[str, str] | None:
+    def _unowned(self, *, least: int) -> tuple[str, str] | None:
+        """Return a partition that has more than one owner, or fewer than `least`: what the leader gave to a member without a process has none."""
         owners: dict[TopicPartition, int] = {}
         for process in self._targets.processes.values():
             for partition in process.member.owned:
                 owners[partition] = owners.get(partition, 0) + 1
         wanted = {topic for process in self._targets.processes.values() for topic in process.topics}
         partitions = [(topic, number) for topic in sorted(wanted) for number in range(self._targets.brokers.topics.get(topic, 0))]
-        odd = [partition for partition in partitions if owners.get(partition, 0) != 1 and not self._was_overlooked(partition, owners)]
+        odd = [partition for partition in partitions if not least <= owners.get(partition, 0) <= 1 and not self._was_overlooked(partition, owners)]
         if odd:
             return "ASSIGN-09", f"{odd[0][0]}-{odd[0][1]} has {owners.get(odd[0], 0)} owners"
         return None

@@ -47,6 +47,7 @@ class Invariants(SimulatedInvariants):
 
     def processing(self, token: int, pending: PendingRequest) -> None:
         self.answering.processing(token)
+        self.generations.asked_in = self.generations.state
         if type(pending.request) is SyncGroupRequest:
             self.generations.syncs(pending.request)
 
@@ -72,7 +73,7 @@ class Invariants(SimulatedInvariants):
             self.ownership.assigned(self.generations.current)
 
     def settled(self, pending: PendingRequest | None) -> None:
-        self.answering.settled(pending)
+        self.answering.settled(pending, self.deadlines.member_ids)
         self.deadlines.settled(None if pending is None else pending.request)
 
     def stands_still(self) -> None:

@@ -73,6 +73,7 @@ class Generations:
         self._takes_late = takes_late
         self.current = self.stored = self._previous = Generation(0)
         self.state: State = None
+        self.asked_in: State = None  # the state in which the current request came
         self._is_led = False
         self._instances: dict[str, str] = {}
         self._owner_of_id: dict[str, str] = {}
@@ -150,6 +151,9 @@ class Generations:
             raise InvariantBroken("JOIN-03", f"{owner} was given the member id of {self._owner_of_id[message.member_id]}: {message.member_id}")
         if not message.error_code:
             self._enter(message, self.current)
+            # The earlier id of the instance may never have got an answer. A leader's JoinGroup names all ids, the newest too.
+            if self._takes_late and self.asked_in is GroupState.COMPLETING_REBALANCE and not (request.member_id or message.members):
+                self.current.late.add(self.identity(message.member_id))
 
     def _enter(self, message: JoinGroupResponse, current: Generation) -> None:
         if message.generation_id != current.number:
@@ -169,10 +173,9 @@ class Generations:
             )
         current.has_resumed |= message.skip_assignment
         current.leader, current.protocol = message.leader, message.protocol_name
-        identity = self.identity(message.member_id)
-        was = current.members.setdefault(identity, message.member_id)
-        if self._takes_late and was != message.member_id and self.state is GroupState.COMPLETING_REBALANCE:
-            current.late.add(identity)
+        # A leader that lost its answer and joins again gets the newest ids.
+        current.late.difference_update(self.identity(member.member_id) for member in message.members)
+        current.members.setdefault(self.identity(message.member_id), message.member_id)
 
     def _synced(self, message: SyncGroupResponse, pending: PendingRequest) -> None:
         request = cast(SyncGroupRequest, pending.request)

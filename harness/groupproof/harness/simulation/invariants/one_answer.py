@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Collection, Hashable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
@@ -10,7 +10,7 @@ from groupproof.coordinator.machine.coordinator import Reply, Transition
 from groupproof.harness.simulation.settings import InvariantBroken
 from groupproof.protocol.rules.cells import State
 from groupproof.protocol.vocabulary import GroupState
-from groupproof.protocol.wire.messages import JoinGroupRequest, SyncGroupRequest
+from groupproof.protocol.wire.messages import JoinGroupRequest, LeaveGroupRequest, SyncGroupRequest
 
 if TYPE_CHECKING:
     from groupproof.harness.simulation.pending_request import PendingRequest
@@ -54,15 +54,25 @@ class Answering:
     def moved(self, move: Transition) -> None:
         self._state, self._has_moved = move.after, True
 
-    def settled(self, pending: PendingRequest | None) -> None:
-        """Check the parked requests after the request `pending`, or after a timer: none may be forgotten."""
+    def settled(self, pending: PendingRequest | None, member_ids: Callable[[], Collection[str]] = tuple) -> None:
+        """Check the parked requests after the request `pending`, or after a timer: none may be forgotten. `member_ids` returns the group's members.
+
+        A member that leaves on another connection is owed no answer to its SyncGroup: INV-08 is for members that stay.
+        """
         if self._open is not None and pending is not None:
             self._park(self._open, pending)
         self._open = None
         if self._has_moved:
             self._has_moved = False
+            if pending is not None and type(pending.request) is LeaveGroupRequest:
+                self._forget_leavers(member_ids())
             self._none_left(JoinGroupRequest, _PREPARING)
             self._none_left(SyncGroupRequest, _COMPLETING)
+
+    def _forget_leavers(self, member_ids: Collection[str]) -> None:
+        syncs = self._parked[SyncGroupRequest]
+        for member_id in syncs.keys() - member_ids:
+            del syncs[member_id]
 
     def is_parked(self, member_id: str) -> bool:
         return any(member_id in parked for parked in self._parked.values())

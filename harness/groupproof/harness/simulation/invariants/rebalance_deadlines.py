@@ -94,6 +94,12 @@ class Deadlines:
         """Return the ids of the group's current members, from its coordinator."""
         return () if self._machine is None else self._machine.member_ids(GROUP)
 
+    def stays_for_ever(self, member_id: str) -> bool:
+        """Return whether a member is never expired: up to 2.4 a new member's session begins with the answer to its SyncGroup (KAFKA-9752)."""
+        timeouts = self._timeouts
+        is_spared = timeouts.spares_newcomers and timeouts.session_ms < timeouts.newcomer_ms
+        return is_spared and member_id not in self._synced and self._members.get(member_id, -1) >= self._prepared_since_ms
+
     def unloaded(self) -> None:
         self._machine, self._state, self._due_ms = None, None, None
         self._members.clear()
