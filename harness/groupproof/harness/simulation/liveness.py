@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from groupproof.harness.simulation.settings import InvariantBroken, Simulation
-from groupproof.protocol.rules import ClassicEvent
+from groupproof.protocol.rules import ClassicEvent, profile
 from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, GroupState, TopicPartition
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["Liveness", "Settlement", "settles_within_ms"]
 
 _SLACK_MS: Final = 120_000
+_LEADERS_RETURN: Final = (3, 2)
+"""Since then a static leader that returns is told that it leads (KIP-814)."""
 
 # A returned instance still owes the SyncGroup of its old id, as in Kafka. Before 2.1 an evicted member is evicted again (KAFKA-7196).
 _DISTURBS_LATER: Final = (f"{ClassicEvent.SYNC_DEADLINE.value}/", f"{ClassicEvent.SESSION_END.value}/Stable/evicted-before")
@@ -53,6 +55,7 @@ class Liveness(Settlement):
     def __init__(self, simulation: Simulation, targets: FaultTargets, invariants: Invariants) -> None:
         self._targets, self._invariants = targets, invariants
         self._cooperates = simulation.assignors == (COOPERATIVE_STICKY,)
+        self._loses_leaders = profile(simulation.profile).release < _LEADERS_RETURN
 
     def unsettled(self) -> tuple[str, str] | None:
         generations = self._invariants.generations
@@ -86,15 +89,17 @@ class Liveness(Settlement):
         return None
 
     def _was_overlooked(self, partition: TopicPartition, owners: Mapping[TopicPartition, int]) -> bool:
-        """Return whether a partition was added while the static leader was away.
+        """Return whether a partition was added while the static leader was away, or where no process knows that it leads.
 
         Java's client treats the partitions that it finds on its return as assigned (ConsumerCoordinator.onLeaderElected, skipAssignment: KIP-814).
+        Before KIP-814 the answer to a returned leader names its old id as the leader's, so that nobody compares the topics any more.
         """
         generation, (topic, number) = self._invariants.generations.current, partition
         is_new = all(number > assigned for name, assigned in generation.assigned if name == topic)
-        if not is_new or partition in owners or not generation.has_resumed:
+        if not is_new or partition in owners:
             return False
-        return any(number < process.member.assigned_counts.get(topic, 0) for process in self._targets.processes.values())
+        counts = [process.member.assigned_counts for process in self._targets.processes.values() if process.member.assigned_counts]
+        return (self._loses_leaders and not counts) or (generation.has_resumed and any(number < count.get(topic, 0) for count in counts))
 
     def may_disturb(self, rule: str, at_ms: int, silent_until_ms: int) -> bool:
         return super().may_disturb(rule, at_ms, silent_until_ms) or rule.startswith(_DISTURBS_LATER)
