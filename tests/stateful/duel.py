@@ -133,14 +133,17 @@ class Duel:
         self.machine.active = self.model.is_active = is_active
 
     def end_transaction(self, producer_id: int, *, is_committed: bool) -> None:
-        partitions = {partition_of(group, PARTITIONS) for group in GROUPS}
-        outputs = self.machine.end_transaction(producer_id, partitions, self.now_ms, is_committed=is_committed)
+        outputs = self.machine.end_transaction(producer_id, self._partitions(), self.now_ms, is_committed=is_committed)
         self.model.end_transaction(producer_id, is_committed=is_committed)
         self._compare(outputs, f"the end of transaction {producer_id}")
 
+    def _partitions(self) -> set[int]:
+        """Return the partitions of all groups, that without a name among them."""
+        return {partition_of(name, PARTITIONS) for name in (*GROUPS, *self.model.groups)}
+
     def move(self) -> None:
         """Take every group away from the coordinator, and give it back as it was stored."""
-        partitions = {partition_of(name, PARTITIONS) for name in (*GROUPS, *self.model.groups)}
+        partitions = self._partitions()
         stored = {partition: self.machine.stored(partition) for partition in partitions}
         kept = dict(self.model.groups)
         outputs = [output for partition in partitions for output in self.machine.unload(partition, self.now_ms)]

@@ -72,6 +72,18 @@ def test_they_agree_that_a_live_group_keeps_offsets_of_the_topics_that_it_subscr
     assert {topic for topic, _ in duel.model.groups["g"]["offsets"]} == ({"t"} if is_expired else {"t", "u"})
 
 
+def test_a_group_without_a_name_is_gone_after_a_move_once_its_transaction_was_aborted() -> None:
+    """Kafka 1.1 takes transactional commits to it."""
+    history = type("AnyHistory", (AnyHistory,), {"release": (1, 1)})()
+    history.begin(delay_ms=0, size_max=1_000, protocol_type="tck", is_loading=False)
+    history.oddly(kind="not-here", which=6)
+    assert list(history.duel.model.groups) == [""]
+
+    history.ends_its_transaction(is_committed=False, producer=1)
+    history.misfortune(kind="move", which=0)
+    assert not history.duel.model.groups
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("release", RELEASES)

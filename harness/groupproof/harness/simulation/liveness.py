@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from groupproof.harness.simulation.settings import InvariantBroken, Simulation
 from groupproof.protocol.rules import ClassicEvent, profile
-from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, GroupState, TopicPartition
+from groupproof.protocol.vocabulary import GroupState, TopicPartition
 
 if TYPE_CHECKING:
     from groupproof.harness.simulation.invariants.all_invariants import Invariants
@@ -54,7 +54,6 @@ class Liveness(Settlement):
 
     def __init__(self, simulation: Simulation, targets: FaultTargets, invariants: Invariants) -> None:
         self._targets, self._invariants = targets, invariants
-        self._cooperates = simulation.assignors == (COOPERATIVE_STICKY,)
         self._loses_leaders = profile(simulation.profile).release < _LEADERS_RETURN
 
     def unsettled(self) -> tuple[str, str] | None:
