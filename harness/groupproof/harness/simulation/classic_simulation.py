@@ -31,6 +31,7 @@ __all__ = ["CLASSIC_SIMULATION"]
 _ANSWERS_THE_REMOVED: Final = (2, 2)  # LEAVE-08
 _NEWCOMERS_HAVE_SESSIONS: Final = (2, 5)
 _RETURNS_LATE: Final = f"{ClassicEvent.JOIN_GROUP.value}/CompletingRebalance/instance-returns"  # KAFKA-9801
+_ALL_JOINED: Final = f"{ClassicEvent.JOIN_CHECK.value}/PreparingRebalance/all-joined"
 _UNLOADS: Final = f"{ClassicEvent.UNLOADED.value}/PreparingRebalance/unloaded"  # the new coordinator of 3.7 forgets parked requests
 _IDS_SINCE: Final = 10  # from this version on, OffsetCommit and OffsetFetch name topics by id, which the member does not use
 
@@ -41,6 +42,7 @@ def _invariants(simulation: Simulation, heap: Heap) -> Invariants:
         session_ms=_number(simulation.session_timeout_ms), rebalance_ms=_number(simulation.max_poll_interval_ms),
         initial_delay_ms=settings.group_initial_rebalance_delay_ms, newcomer_ms=settings.new_member_join_timeout_ms,
         bounds_syncs=bool(release.table.cells.get(ClassicEvent.SYNC_DEADLINE)), spares_newcomers=release.release < _NEWCOMERS_HAVE_SESSIONS,
+        keeps_unsynced=Effect.ANSWER_JOINS_SPARING_NEWCOMERS in release.rule(_ALL_JOINED).after,
     )  # fmt: skip
     return Invariants(
         heap, timeouts, retention_ms=settings.offsets_retention_ms, answers_the_removed=release.release >= _ANSWERS_THE_REMOVED,

@@ -47,7 +47,8 @@ _LOOK_MS: Final = 1_000
 class Timeouts:
     """The timeouts of all members and brokers of a simulation, in ms.
 
-    `bounds_syncs`: the release bounds the wait for SyncGroup. `spares_newcomers`: a member has no session before it has synced.
+    `bounds_syncs`: the release bounds the wait for SyncGroup. `spares_newcomers`: a member may have no session before it has synced. `keeps_unsynced`:
+    the session of a new member begins with the answer to its SyncGroup.
     """
 
     session_ms: int
@@ -56,6 +57,7 @@ class Timeouts:
     newcomer_ms: int
     bounds_syncs: bool
     spares_newcomers: bool
+    keeps_unsynced: bool = False
 
 
 class Deadlines:
@@ -95,10 +97,10 @@ class Deadlines:
         return () if self._machine is None else self._machine.member_ids(GROUP)
 
     def stays_for_ever(self, member_id: str) -> bool:
-        """Return whether a member is never expired: up to 2.4 a new member's session begins with the answer to its SyncGroup (KAFKA-9752)."""
+        """Return whether a member is never expired: in 2.4 a new member's session begins with the answer to its SyncGroup (KAFKA-9752)."""
         timeouts = self._timeouts
-        is_spared = timeouts.spares_newcomers and timeouts.session_ms < timeouts.newcomer_ms
-        return is_spared and member_id not in self._synced and self._members.get(member_id, -1) >= self._prepared_since_ms
+        is_kept = timeouts.keeps_unsynced and timeouts.session_ms < timeouts.newcomer_ms
+        return is_kept and member_id not in self._synced and self._members.get(member_id, -1) >= self._prepared_since_ms
 
     def unloaded(self) -> None:
         self._machine, self._state, self._due_ms = None, None, None
