@@ -9,7 +9,14 @@ from groupproof.coordinator.machine.coordinator import Reply
 from groupproof.harness.simulation.invariants.one_answer import Answering
 from groupproof.harness.simulation.settings import InvariantBroken
 from groupproof.protocol.vocabulary import GroupState
-from groupproof.protocol.wire.messages import HeartbeatRequest, HeartbeatResponse, JoinGroupResponse, SyncGroupResponse
+from groupproof.protocol.wire.messages import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveMember,
+    SyncGroupResponse,
+)
 
 PREPARING, COMPLETING = GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE
 BEAT = HeartbeatRequest(group_id="g", generation_id=1, member_id="a")
@@ -90,6 +97,27 @@ def test_a_sync_that_parks_outside_of_its_phase_breaks_an_invariant() -> None:
 
     with pytest.raises(InvariantBroken, match="INV-06: SyncGroup is parked"):
         answering.settled(pending(SYNC))
+
+
+def test_only_a_member_that_leaves_needs_no_answer_to_its_sync() -> None:
+    leave = pending(LeaveGroupRequest(group_id="g", members=(LeaveMember(member_id="a"),)))
+    _completing(SYNC.member_id).settled(leave, lambda: ())
+    with pytest.raises(InvariantBroken, match="INV-08: 1 parked SyncGroupRequest were left unanswered"):
+        _completing(SYNC.member_id).settled(leave, lambda: (SYNC.member_id,))
+    with pytest.raises(InvariantBroken, match="INV-08: 1 parked SyncGroupRequest were left unanswered"):
+        _completing(SYNC.member_id).settled(None, lambda: ())
+
+
+def _completing(member_id: str) -> Answering:
+    """Return the answers of a group that waited for SyncGroups, one of which is parked, and that begins a rebalance now."""
+    answering = _preparing()
+    answering.moved(moved(PREPARING, COMPLETING))
+    answering.settled(None)
+    answering.processing(1)
+    answering.settled(pending(SYNC))
+    assert answering.is_parked(member_id)
+    answering.moved(moved(COMPLETING, PREPARING))
+    return answering
 
 
 def test_a_coordinator_that_moves_away_answers_what_is_parked_or_drops_it() -> None:
