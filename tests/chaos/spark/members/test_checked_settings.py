@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from groupproof.chaos.spark.members.checked_settings import SETTINGS, checked_settings, lacking_settings
-from groupproof.clients.member.consumer_settings import MemberSettings
 
 
 def test_text_becomes_a_value_of_the_settings_type() -> None:
@@ -27,12 +26,17 @@ def test_a_wrong_value_is_an_error(settings: dict[str, str], error: str) -> None
 
 @pytest.mark.parametrize(
     ("kind", "dialect", "name"),
-    [("kafka-python", "classic", "rack"), ("librdkafka", "consumer", "max_poll_records"), ("reference", "classic", "remote_assignor")],
+    [
+        ("kafka-python", "classic", "rack"),
+        ("librdkafka", "consumer", "max_poll_records"),
+        ("reference", "classic", "remote_assignor"),
+        ("reference", "consumer", "assignors"),
+    ],
 )
 def test_a_setting_that_the_client_or_the_dialect_lacks_is_named(kind: str, dialect: str, name: str) -> None:
     assert lacking_settings(kind, dialect, {name: "x", "session_timeout_ms": 10_000}) == [name]
 
 
-def test_the_reference_has_every_setting_in_the_consumer_protocol() -> None:
-    assert not lacking_settings("reference", "consumer", dict.fromkeys(SETTINGS))
-    assert MemberSettings(group="g", topics=("t",), remote_assignor="range").remote_assignor == "range"
+def test_the_reference_has_every_setting_of_either_dialect() -> None:
+    assert lacking_settings("reference", "consumer", dict.fromkeys(SETTINGS)) == ["assignors"]
+    assert lacking_settings("reference", "classic", dict.fromkeys(SETTINGS)) == ["remote_assignor", "topic_regex"]

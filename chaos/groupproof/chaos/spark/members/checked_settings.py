@@ -5,7 +5,7 @@ They are `MemberSettings`, whatever the client is. A third-party client has some
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import fields
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ import msgspec
 
 from groupproof.chaos.spark.members import kafka_python_member, librdkafka_member
 from groupproof.clients.member.consumer_settings import MemberSettings
+from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 
 __all__ = ["SETTINGS", "checked_settings", "lacking_settings"]
@@ -22,8 +23,9 @@ _OWN: Final = frozenset({"group", "topics", "instance_id", "by_epochs", "worker"
 
 SETTINGS: Final = tuple(column.name for column in fields(MemberSettings) if column.name not in _OWN)
 
-_OF_CONSUMER: Final = frozenset({"topic_regex", "remote_assignor"})
-_TAKEN_BY: Final[Mapping[str, frozenset[str]]] = {
+_OF_THE_OTHER: Final = {CLASSIC.name: frozenset({"topic_regex", "remote_assignor"}), CONSUMER.name: frozenset({"assignors"})}
+"""By dialect: the settings that it lacks. In the consumer protocol the coordinator assigns."""
+_TAKEN_BY: Final[Mapping[str, Collection[str]]] = {
     "kafka-python": kafka_python_member.SETTINGS, "librdkafka": librdkafka_member.SETTINGS,
 }  # fmt: skip
 
@@ -45,5 +47,4 @@ def _converted(settings: Mapping[str, Any]) -> MemberSettings:
 
 def lacking_settings(kind: str, dialect: str, settings: Mapping[str, Any]) -> list[str]:
     """Return the settings that a client of this kind, or this dialect, does not have."""
-    dialects_own = frozenset() if dialect == CONSUMER.name else _OF_CONSUMER
-    return sorted(name for name in settings if name in dialects_own or name not in _TAKEN_BY.get(kind, frozenset(SETTINGS)))
+    return sorted(name for name in settings if name in _OF_THE_OTHER[dialect] or name not in _TAKEN_BY.get(kind, SETTINGS))
