@@ -31,7 +31,7 @@ test soak: export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/bytecode
 # More workers than processors: half of the time a test that is slow waits for a program that it started. What is quick waits for nothing,
 # and fills that time (`tests/choosing.py`).
 PROCESSORS = $(shell getconf _NPROCESSORS_ONLN)
-WORKERS = $(if $(FAST),$(PROCESSORS),$(shell expr 2 \* $(PROCESSORS) + 3))
+WORKERS = $(if $(FAST),$(PROCESSORS),$(shell expr 2 \* $(PROCESSORS)))
 
 # In a new clone every worker would compile the whole project for itself. Two processes do it once for all; whether the tests can be collected the run says.
 .cache/bytecode/.compiled: .venv/.set-up-dev

@@ -20,23 +20,38 @@ IS_FAST: Final = bool(os.environ.get("GROUPPROOF_FAST"))
 
 LONG: Final = ("slow", "java", "docker", "network")
 PARAMETERS_MAX: Final = 8
-SHARE: Final = 10
+SHARE: Final = 14
 """Of a test with more parameters one in so many runs."""
 
 SLOW_S: Final = 0.7
 SECONDS: Final = {
+    "tests/chaos/spark/load/test_load_run.py": 20,
+    "tests/chaos/spark/load/test_load_server_process.py": 12,
+    "tests/chaos/spark/load/test_spark_job.py": 12,
     "tests/ci/test_dist.py": 6,
-    "tests/ci/test_workflows.py": 8,
+    "tests/ci/test_dockerfile.py": 25,
+    "tests/ci/test_workflows.py": 12,
+    "tests/clients/shims/test_c_shims.py": 12,
     "tests/clients/shims/test_clients_keep_the_contract.py": 20,
-    "tests/clients/shims/test_go_shims.py": 20,
-    "tests/clients/shims/test_node_shims.py": 30,
+    "tests/clients/shims/test_go_shims.py": 25,
+    "tests/clients/shims/test_node_shims.py": 40,
     "tests/docs/test_commands.py": 60,
-    "tests/docs/test_extend.py": 20,
-    "tests/docs/test_site.py": 6,
+    "tests/docs/test_extend.py": 45,
+    "tests/docs/test_site.py": 17,
+    "tests/harness/commands/base/test_command_tree.py": 18,
+    "tests/harness/commands/pytest_plugin/test_new_project.py": 28,
+    "tests/harness/commands/pytest_plugin/test_workers.py": 25,
+    "tests/harness/commands/test_odd_brokers.py": 18,
+    "tests/harness/commands/test_shim.py": 13,
+    "tests/harness/running/fuzzing/histories/test_consumer_moves.py": 14,
+    "tests/harness/running/shim_check/test_shim_check.py": 14,
+    "tests/harness/running/simulations/test_engines.py": 14,
+    "tests/harness/subjects/brokers/apache/test_real_kafka.py": 12,
+    "tests/stateful/test_engines.py": 16,
 }
 """About how long the slow tests of a file take, and any other file's one by one: who begins with the longest ends with the shortest."""
 
-QUICK_SHARE: Final = 3
+QUICK_SHARE: Final = 4
 """Beside Spark's, one worker in so many begins with what is quick."""
 
 SPARK: Final = "spark"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from groupproof.coordinator.machine.function_registry import functions_of
 from groupproof.coordinator.machine.noted_tables import with_noted_rows
@@ -33,8 +33,10 @@ if TYPE_CHECKING:
     from groupproof.protocol.rules.profiles import Profile
     from groupproof.protocol.wire.messages import GroupResponse
 
-__all__ = ["BoundTables", "Rule", "bound_tables"]
+__all__ = ["PROFILES_MAX", "BoundTables", "Rule", "bound_tables"]
 
+PROFILES_MAX: Final = 512
+"""As many as there are mixed profiles in memory: for one wrong answer the oracle tries some thirty, and the same ones for the next."""
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -84,7 +86,7 @@ class BoundTables:
     config_defaults: ConfigDefaults
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=PROFILES_MAX)
 def bound_tables(profile: Profile, variant: Variant) -> BoundTables:
     """Bind the tables of a release, once: the oracle makes a thousand machines of one release.
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, ParamSpec
 
+from groupproof.coordinator.machine.bound_tables import PROFILES_MAX
 from groupproof.coordinator.machine.coordinator_settings import Settings, setting_names
 from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.machine_outputs import Arrival
@@ -97,7 +98,7 @@ def end_delay(machine: Coordinator, group_id: str, now_ms: int) -> list[Output]:
     return [*outputs, *(machine.operate(ClassicEvent.INITIAL_DELAY_END, group_id, now_ms) if is_delayed(machine.group(group_id)) else ())]
 
 
-@lru_cache(maxsize=64)  # as many as `bound_tables` keeps
+@lru_cache(maxsize=PROFILES_MAX)
 def answers_by_rule(profile: str) -> Mapping[str, Any]:
     """Return each row's answer to the request that it is applied to, by the row's name; None where the row does not answer it."""
     rows: dict[str, Row] = dict(profile_named(profile).named_rules())
