@@ -9,6 +9,7 @@ from groupproof.protocol.wire.records import Record, encode_batch
 
 T0, T1 = ("t", 0), ("t", 1)
 LEADERS = {T0: 0, T1: 1}
+FETCH_MAX_BYTES = 52_428_800  # ConsumerConfig.DEFAULT_FETCH_MAX_BYTES
 
 
 def fetching(**positions: int) -> Fetching:
@@ -34,7 +35,7 @@ def test_each_leader_is_asked_once_at_a_time_for_what_has_a_position() -> None:
     made = fetching(p0=5)
 
     ((node, body),) = made.requests((T0, T1), LEADERS, 500)
-    assert (node, body["max_wait_ms"], body["min_bytes"], body["session_epoch"]) == (0, 500, 1, -1)
+    assert (node, body["max_wait_ms"], body["min_bytes"], body["max_bytes"], body["session_epoch"]) == (0, 500, 1, FETCH_MAX_BYTES, -1)
     assert [(partition["partition"], partition["fetch_offset"]) for partition in body["topics"][0]["partitions"]] == [(0, 5)]
     assert asked(made, T0, T1) == []
     assert made.unpositioned((T0, T1)) == {T1}

@@ -283,3 +283,11 @@ def test_the_commit_of_a_close_is_tried_for_as_long_as_the_close_may_take(bench:
         b.advance(100)
 
     assert (b.callbacks, b.count(LEAVE)) == ([], 0)
+
+
+def test_a_heartbeat_after_a_leave_uses_the_connection_of_the_leave(bench: type[Bench]) -> None:
+    b = bench(Policy(heartbeats_after_leave=True, leaves_on_own_connection=True))
+    b.stable()
+    b.do(b.member.close(b.now))
+
+    assert {send.message.api: send.lane for send in b.waiting if send.message.api in (LEAVE, HEARTBEAT)} == {LEAVE: "goodbye", HEARTBEAT: "goodbye"}

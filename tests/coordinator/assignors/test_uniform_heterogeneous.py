@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from uuid import UUID
 
 from hypothesis import given
 from tests.coordinator.server_invariants import ID, groups, law_broken, member, named, spec_of, topics_of
 
 from groupproof.coordinator.assignors.group_spec import GroupSpec, SubscriptionType, TopicSpec
-from groupproof.coordinator.assignors.uniform_heterogeneous import assign_heterogeneous
+from groupproof.coordinator.assignors.uniform_heterogeneous import _signed, assign_heterogeneous
 
 
 @given(groups(alike=False))
@@ -51,3 +52,10 @@ def test_partitions_that_move_go_through_a_set_that_is_made_for_a_share() -> Non
     target = assign_heterogeneous(GroupSpec(members=members, subscription_type=SubscriptionType.HETEROGENEOUS), topics_of({"t": 36, "u": 1}))
 
     assert list(target["A"][ID["t"]]) == [33, 17, 19, 21, 23, 25, 27, 13, 29, 15, 31]
+
+
+def test_topics_are_in_the_order_in_which_java_compares_the_halves_of_their_ids() -> None:
+    """`Uuid.compareTo` compares two signed longs."""
+    ids = [str(UUID(int=high << 64 | low)) for high in (1 << 63, 0, 1) for low in (1 << 63, (1 << 64) - 1, 0, 1)]
+
+    assert sorted(ids[::-1], key=_signed) == ids

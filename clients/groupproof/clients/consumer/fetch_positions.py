@@ -84,7 +84,7 @@ class Fetching:
 
     def answered(self, node: int, body: Mapping[str, Any] | None) -> bool:
         """Buffer the records of a Fetch. Return whether metadata or a position must be looked up again."""
-        asked = self._in_flight.pop(node, {})
+        asked = self._in_flight.pop(node)
         if body is None or body["error_code"]:
             return True
         pairs = (((topic["topic"], entry["partition_index"]), entry) for topic in body["responses"] for entry in topic["partitions"])

@@ -90,22 +90,22 @@ class HeterogeneousBuilder:
                 if self._balance_topic(topic) or last_moved is None:
                     last_moved = position
 
-    def _balance_topic(self, topic: TopicId) -> int:
-        """Move partitions of a topic from the members with the most to those with the fewest, and return how many moved."""
+    def _balance_topic(self, topic: TopicId) -> bool:
+        """Move partitions of a topic from the members with the most to those with the fewest. Return whether any moved."""
         subscribers = self._subscribers[topic]
         sizes = list(map(self._sizes.__getitem__, subscribers))
         if max(sizes) - min(sizes) <= 1:
-            return 0
+            return False
         balancer, owned = MemberBalancer(subscribers, self._sizes), _Owned(self._owners[topic])
-        moved = 0
+        has_moved = False
         for giver in _givers(balancer, owned):
             number = owned[giver].pop()
             taker = balancer.next_least_loaded()
             if balancer.is_balanced:
                 break
             self._assign(topic, number, taker)
-            moved += 1
-        return moved
+            has_moved = True
+        return has_moved
 
     def _assign(self, topic: TopicId, number: int, to: int) -> None:
         owner = self._owners[topic][number]

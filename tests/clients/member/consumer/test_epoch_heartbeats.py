@@ -222,3 +222,26 @@ def test_an_answer_that_repeats_the_last_one_leaves_the_next_heartbeat_to_its_ti
     before = b.count(BEAT)
     b.beaten()
     assert b.count(BEAT) == before + 1, "one that is overdue is sent at once"
+
+
+@pytest.mark.parametrize(("choice", "rack"), [("join", None), ("always", "r1"), ("never", None)])
+def test_a_full_heartbeat_of_a_member_repeats_its_rack_only_where_the_client_chooses_so(choice: str, rack: str | None) -> None:
+    b = EpochBench(Policy(epochs=EpochPolicy(rack=choice)), rack="r1")  # type: ignore[arg-type]  # a parameter of the test
+    b.joined(0)
+    b.next_beat()
+    b.lose(BEAT)
+    b.poll_through()
+    b.answer(FIND)
+    b.advance(1_000)
+
+    assert (b.beat.rebalance_timeout_ms, b.beat.member_epoch, b.beat.rack_id) == (30_000, 1, rack)
+
+
+@pytest.mark.parametrize(("choice", "fields"), [("none", (None, None)), ("empty", ((), ()))])
+def test_a_leave_names_no_topics_and_no_partitions_or_empty_lists_of_them(choice: str, fields: object) -> None:
+    b = EpochBench(Policy(epochs=EpochPolicy(leave_fields=choice)))  # type: ignore[arg-type]  # a parameter of the test
+    b.joined(0)
+    b.do(b.member.close(b.now))
+    b.called()
+
+    assert (b.beat.member_epoch, (b.beat.subscribed_topic_names, b.beat.topic_partitions)) == (-1, fields)

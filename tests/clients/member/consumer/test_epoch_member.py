@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from tests.clients.member.consumer.epoch_bench import BEAT, COMMIT, FIND, EpochBench, parts
+from tests.clients.member.consumer.epoch_bench import BEAT, COMMIT, FETCH, FIND, EpochBench, parts
 
 from groupproof.clients.member.consumer.epoch_core import EpochState
 from groupproof.clients.member.epoch_policy import EpochPolicy
 from groupproof.clients.member.policy import Policy
-from groupproof.clients.outputs import CallbackKind
+from groupproof.clients.outputs import CallbackKind, CloseResult
 
 FATAL = (30, 35, 42, 69, 81, 82, 111, 112, 113, 128, 9_999)
 
@@ -239,3 +239,46 @@ def test_a_refused_commit_costs_the_membership_of_who_takes_it_for_more(choice: 
     b.poll_through()
 
     assert [beat.member_epoch for beat in b.beats[before:]] == epochs
+
+
+@pytest.mark.parametrize(("choice", "code"), [("joins-anew", 0), ("joins-anew", 113), ("leaves", 0), ("leaves", 22)])
+def test_a_commit_costs_no_membership_where_the_answer_does_not_say_that_it_is_over(choice: str, code: int) -> None:
+    b = EpochBench(Policy(epochs=EpochPolicy(refused_commit=choice)))  # type: ignore[arg-type]  # a parameter of the test
+    b.joined(0)
+    before = len(b.beats)
+    b.do(b.member.commit("token", {("t", 0): 1}, b.now, is_sync=True))
+    b.answer(COMMIT, code)
+    b.poll_through()
+
+    assert (b.beats[before:], b.member.generation) == ([], 1)
+
+
+@pytest.mark.parametrize("choice", ["joins-anew", "leaves"])
+def test_a_refused_fetch_of_offsets_costs_no_membership(choice: str) -> None:
+    b = EpochBench(Policy(epochs=EpochPolicy(refused_commit=choice)))  # type: ignore[arg-type]  # a parameter of the test
+    b.joined(0)
+    before = len(b.beats)
+    b.do(b.member.fetch_offsets("f", parts(0), b.now))
+    b.answer(FETCH, 25)
+    b.poll_through()
+
+    assert (b.beats[before:], b.member.generation) == ([], 1)
+
+
+def test_a_member_that_leaves_after_a_refused_commit_is_not_closed() -> None:
+    b = EpochBench(Policy(epochs=EpochPolicy(refused_commit="leaves")))
+    b.joined(0)
+    b.do(b.member.commit("token", {("t", 0): 1}, b.now, is_sync=True))
+    b.answer(COMMIT, 25)
+    b.poll_through()
+    b.beaten(-1)
+
+    assert [ended.closed for ended in b.of(CloseResult)] == [False]
+
+
+def test_nothing_is_given_up_where_all_that_is_owned_is_still_subscribed() -> None:
+    b = EpochBench(Policy(epochs=EpochPolicy(unsubscribed="calls-back-first")))
+    b.joined(0)
+    b.do(b.member.resubscribe(("t", "u"), b.now))
+
+    assert b.callbacks == []

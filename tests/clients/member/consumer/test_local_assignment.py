@@ -7,6 +7,8 @@ from tests.clients.member.consumer.epoch_bench import BEAT, COMMIT, OTHER_ID, TO
 
 from groupproof.clients.assignors.assignment import Cluster
 from groupproof.clients.member.consumer.epoch_core import EpochState
+from groupproof.clients.member.epoch_policy import EpochPolicy
+from groupproof.clients.member.policy import Policy
 from groupproof.clients.outputs import CallbackKind, NeedMetadata
 from groupproof.protocol.wire.consumer_messages import ConsumerAssignment, TopicPartitions
 
@@ -169,3 +171,33 @@ def test_a_reconciliation_whose_membership_ended_meanwhile_is_dropped() -> None:
     assert b.count(BEAT) == before, "no heartbeat while the lost-callback runs"
     b.called()
     assert (b.beat.member_epoch, b.beat.topic_partitions) == (0, ())
+
+
+@pytest.mark.parametrize(("choice", "committed"), [("all", [0, 1]), ("revoked", [1]), ("none", [])])
+def test_before_a_revocation_all_positions_are_committed_or_those_that_go_or_none(choice: str, committed: list[int]) -> None:
+    b = EpochBench(Policy(epochs=EpochPolicy(commits_before_revoke=choice)), auto_commit=True)  # type: ignore[arg-type]  # a parameter of the test
+    b.joined(0, 1)
+    b.positions = {("t", 0): 5, ("t", 1): 6}
+    b.next_beat()
+    b.beaten(2, 0)
+    b.poll()
+
+    assert [part.partition_index for asked in b.messages(COMMIT) for topic in asked.topics for part in topic.partitions] == committed
+
+
+@pytest.mark.requirement("CGP-05")
+def test_the_commit_before_a_revocation_is_tried_for_as_long_as_the_rebalance_may_take() -> None:
+    b = EpochBench(auto_commit=True, default_api_timeout_ms=1_000, max_poll_interval_ms=5_000)
+    b.joined(0, 1)
+    b.positions = {("t", 0): 5, ("t", 1): 6}
+    b.next_beat()
+    b.beaten(2, 0)
+    b.poll()
+    began = b.now
+    while b.now < began + 3_000:
+        if b.waits(COMMIT):
+            b.answer(COMMIT, 14)
+        b.advance(100)
+        b.poll()
+
+    assert b.callbacks == []

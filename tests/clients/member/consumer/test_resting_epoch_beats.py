@@ -233,3 +233,9 @@ def test_a_member_that_rests_again_with_another_heartbeat_sends_that_one() -> No
     assert rest_of(b).until_ms(b.now)
     request_id = rest_of(b).beat(b.now)
     assert b.member._core.requests.in_flight[request_id].message is rest_of(b).message is b.member._heartbeats._bare
+
+
+def test_an_answer_to_no_heartbeat_in_flight_is_not_taken_the_short_way() -> None:
+    b = settled()
+
+    assert not b.member._heartbeats.take_repeated(999, answer_of(b))

@@ -134,7 +134,12 @@ class ClassicActs(ABC):
 def _protocols(options: Mapping[str, str], member: PlayedMember) -> tuple[messages.JoinProtocol, ...]:
     names = options.get("protocols", "range")
     owned = tuple((topic, index) for topic, indexes in member.owned.items() for index in indexes)
-    subscription = Subscription(topics=() if options.get("names") == "[]" else tuple(options.get("names", "t").split(",")), owned=owned, version=1)
+    subscription = Subscription(
+        topics=() if options.get("names") == "[]" else tuple(options.get("names", "t").split(",")),
+        owned=owned,
+        rack=options.get("rack"),
+        version=3 if "rack" in options else 1,
+    )
     metadata = _UNREADABLE if "unreadable" in options else encode_subscription(subscription)
     return () if names == "[]" else tuple(messages.JoinProtocol(name=name, metadata=metadata) for name in names.split(","))
 

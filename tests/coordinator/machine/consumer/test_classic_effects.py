@@ -90,3 +90,11 @@ def test_a_joingroup_lets_the_group_look_for_topics_but_not_in_4_1(profile: str,
     player.play("-", ["B", "beat"])
 
     assert {name for name, _ in _target_in(player, "B")} == topics
+
+
+@pytest.mark.requirement("CGG-63")
+def test_a_static_classic_member_that_joins_again_with_its_id_keeps_its_epoch_while_it_has_to_revoke() -> None:
+    player = _play("K classic-live instance=i session=60000 assign=t[0,1,2,3]", "A join", "K joingroup instance=i session=60000")
+
+    assert player.replies[player.members["g", "K"].token].generation_id == 1
+    assert {(member.member_type, member.member_epoch) for member in player._described("g").members} == {(0, 1), (1, 2)}

@@ -50,3 +50,11 @@ def test_a_group_stays_of_the_consumer_protocol_while_more_than_its_returning_me
 )
 def test_a_classic_member_that_heartbeats_under_its_own_id_was_fenced_up_to_4_1(profile: str, join: str, code: int) -> None:
     assert last(profile, "K classic-live assign=t[0,1,2,3]", join).code == code
+
+
+@pytest.mark.requirement("CGG-08")
+@pytest.mark.parametrize(("profile", "code"), [("kafka-4.3", 81), ("kafka-4.4", 0)])
+def test_a_full_classic_group_has_no_place_for_another_and_since_4_4_one_for_a_known_instance(profile: str, code: int) -> None:
+    full = tuple(f"{name} joingroup version=5 instance=i{name} timeout=60000 session=60000" for name in "KLM")
+
+    assert [last(profile, *full, f"A join{instance}").code for instance in ("", " instance=i9", " instance=iK")] == [81, 81, code]

@@ -20,6 +20,7 @@ def test_an_assignment_is_answered_to_a_full_heartbeat_and_where_it_changed() ->
     assert last("kafka-4.4", "A join", "A beat").assignment is None
     assert last("kafka-4.4", "A join", "A beat owned=own full").assignment == {"t": (0, 1, 2, 3)}
     assert last("kafka-4.4", "A join", "A beat owned=own timeout=9").assignment is None
+    assert last("kafka-4.4", "A join", "A beat owned=own names=t").assignment is None
 
 
 def test_an_error_has_no_epoch_no_interval_and_no_assignment() -> None:

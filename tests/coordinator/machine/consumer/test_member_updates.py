@@ -134,3 +134,8 @@ def test_a_member_that_replaces_an_instance_has_its_rack() -> None:
     (described,) = player._described("g").members
 
     assert (described.instance_id, described.rack_id) == ("i", "r1")
+
+
+def test_a_newcomer_comes_behind_the_members_that_the_group_has() -> None:
+    """`C` and `c` share a bucket of a HashMap: the order in which TargetAssignmentBuilder adds them decides who gets the only partition."""
+    assert last("kafka-4.1", "C join names=x", "topic x=1", "c join names=x").assignment == {"x": (0,)}

@@ -165,3 +165,9 @@ def test_a_downgraded_group_is_still_subscribed_to_its_topics() -> None:
     answer = player._ask(OffsetDeleteRequest(group_id="g", topics=topics), 0)
 
     assert [topic.partitions[0].error_code for topic in answer.topics] == [ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC, ErrorCode.NONE]
+
+
+def test_a_classic_member_keeps_its_rack_in_the_upgraded_group() -> None:
+    player = _play("K classic-live rack=r1 session=60000 assign=t[0,1,2,3]", "A join")
+
+    assert {(member.member_type, member.rack_id) for member in player._described("g").members} == {(0, "r1"), (1, None)}
